@@ -1,0 +1,47 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// decision_log.hpp
+//
+// Problem: a rule that silently does nothing cannot be understood, tested or trusted.
+// Every rule records, for each place it looked at, whether it applied or why it declined. The log belongs to a connection
+// and holds the decisions of the statement planned last; merganser_explain prints it.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "settings.hpp"
+
+#include "duckdb/main/client_context_state.hpp"
+
+namespace merganser {
+
+struct RuleDecision {
+	//! Name of the rule: "late_materialization".
+	string rule;
+	bool applied;
+	//! Stable, machine-readable: "applied", "no_bound", "volatile_expression", ...
+	string reason;
+	//! One sentence for people, with the names and figures of this query.
+	string explanation;
+	//! What the decision stands on, in order: ("key", "(c_custkey)"), ("fd", "(c_custkey)-->(c_name)"), ...
+	vector<pair<string, string>> facts;
+	//! Time the rule spent on this place, microseconds.
+	double microseconds;
+};
+
+class DecisionLog : public ClientContextState {
+public:
+	static DecisionLog &Get(ClientContext &context);
+
+	void Record(RuleDecision decision);
+	void Clear();
+	const vector<RuleDecision> &Decisions() const {
+		return decisions;
+	}
+
+private:
+	vector<RuleDecision> decisions;
+};
+
+} // namespace merganser

@@ -1,0 +1,30 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// merganser_extension.cpp
+//
+// The only list of what is registered, in the order a query meets it.
+//===----------------------------------------------------------------------===//
+
+#include "settings.hpp"
+#include "syntax/grammar.hpp"
+#include "version_guard.hpp"
+
+#include "duckdb/main/extension/extension_loader.hpp"
+
+namespace merganser {
+
+static void Load(ExtensionLoader &loader) {
+	VersionGuard::Check();        // C++ symbols fit one DuckDB version only: refuse before touching anything else
+	Settings::Register(loader);   // everything below reads settings
+	Grammar::Register(loader);    // parsing comes first
+}
+
+} // namespace merganser
+
+extern "C" {
+
+DUCKDB_CPP_EXTENSION_ENTRY(merganser, loader) {
+	merganser::Load(loader);
+}
+}
