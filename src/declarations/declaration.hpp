@@ -5,8 +5,8 @@
 //
 // What a user promises about a table's or view's data, as opposed to what DuckDB enforces.
 //   ALTER VIEW customer ADD PRIMARY KEY (c_custkey) NOT ENFORCED RELY;
-// A value type: it knows column names, not where it is stored (declaration_store.hpp) nor whether it is true
-// (verification.hpp).
+// A value type: it knows column names and the types they had, not where it is stored (declaration_store.hpp) nor
+// whether it is true (verification.hpp).
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -18,28 +18,43 @@
 namespace merganser {
 
 enum class DeclarationKind : uint8_t {
-	PRIMARY_KEY,    //! columns: unique together and not NULL
-	UNIQUE,         //! columns: unique together where none is NULL
-	FOREIGN_KEY,    //! columns: each row's value stands in referenced_columns of the referenced object
-	PARTITIONED_BY, //! columns, as a set: every storage region holds whole partitions
-	SORTED_BY       //! columns, as a list: every storage region is sorted this way
+	PRIMARY_KEY, //! columns: unique together and not NULL
+	UNIQUE,      //! columns: unique together where none is NULL
+	FOREIGN_KEY, //! columns: each row's value, if none is NULL, stands in referenced_columns of the referenced object
+	PARTITIONED_BY, //! columns, as a set: every region holds whole partitions
+	SORTED_BY       //! columns, as a list: every region is sorted this way
 };
 
 struct Declaration {
 	DeclarationKind kind = DeclarationKind::PRIMARY_KEY;
 	//! In the order written. For PARTITIONED_BY the order means nothing.
 	vector<string> columns;
-	//! SORTED_BY only: per column, whether it descends and whether NULLs come first.
+	//! Types of the columns when the promise was made, as DuckDB prints them. Where the object's columns no longer have
+	//! them, the declaration is stale.
+	vector<string> types;
+	//! SORTED_BY only, parallel to columns: never a default, always what the session that declared it meant.
 	vector<OrderType> directions;
 	vector<OrderByNullType> null_orders;
-	//! FOREIGN_KEY only: what it points to, fully qualified, and there columns parallel to `columns`.
+	//! FOREIGN_KEY only: what it points to, [catalog, schema..., name], and there columns parallel to `columns`.
 	QualifiedName referenced;
 	vector<string> referenced_columns;
-	//! When merganser_verify last found it true; NULL value if never.
-	Value verified_at;
+	//! When merganser_verify last found it true (TIMESTAMP WITH TIME ZONE); NULL if never.
+	Value verified_at = Value(LogicalType::TIMESTAMP_TZ);
 
-	//! As written in ALTER: "PRIMARY KEY (a, b) NOT ENFORCED RELY".
+	//! As written in ALTER: "PRIMARY KEY (a, b)", "FOREIGN KEY (x) REFERENCES db.main.u (y)", "SORTED BY (a DESC NULLS
+	//! LAST)".
 	string ToString() const;
+	//! "primary key", "unique", "foreign key", "partitioned by", "sorted by".
+	static const char *KindName(DeclarationKind kind);
+	//! Whether adding `other` replaces this one: one primary key, one PARTITIONED BY and one SORTED BY to an object,
+	//! one UNIQUE to a set of columns, one FOREIGN KEY to a list of columns.
+	bool IsReplacedBy(const Declaration &other) const;
+	//! Whether both lists hold the same columns, in any order; names compare as SQL identifiers do.
+	static bool SameColumnSet(const vector<string> &left, const vector<string> &right);
+	//! "(a, b)", quoted where SQL needs it.
+	static string ColumnList(const vector<string> &columns);
+
+	bool operator==(const Declaration &other) const;
 };
 
 } // namespace merganser

@@ -1,0 +1,34 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// declarations/session_declarations.hpp
+//
+// Problem: an object in a database attached READ_ONLY, or in one that is not DuckDB's, has no comment we could write.
+// Its declarations belong to the connection: gone when it closes, undone by ROLLBACK like everything else. They are
+// kept by the database as attached (attaching another file under the name does not inherit them) and the object's name.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "declarations/declaration.hpp"
+
+#include "duckdb/main/client_context_state.hpp"
+
+namespace merganser {
+
+class SessionDeclarations : public ClientContextState {
+public:
+	static SessionDeclarations &Get(ClientContext &context);
+
+	vector<Declaration> Of(CatalogEntry &table_or_view) const;
+	void Set(CatalogEntry &table_or_view, vector<Declaration> declarations);
+
+	void TransactionCommit(MetaTransaction &transaction, ClientContext &context) override;
+	void TransactionRollback(MetaTransaction &transaction, ClientContext &context) override;
+
+private:
+	map<string, vector<Declaration>> current;
+	map<string, vector<Declaration>> committed;
+};
+
+} // namespace merganser
