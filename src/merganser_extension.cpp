@@ -6,6 +6,7 @@
 // The only list of what is registered, in the order a query meets it.
 //===----------------------------------------------------------------------===//
 
+#include "late_materialization/late_materialization.hpp"
 #include "settings.hpp"
 #include "syntax/grammar.hpp"
 #include "version_guard.hpp"
@@ -18,6 +19,7 @@ static void Load(ExtensionLoader &loader) {
 	VersionGuard::Check();        // C++ symbols fit one DuckDB version only: refuse before touching anything else
 	Settings::Register(loader);   // everything below reads settings
 	Grammar::Register(loader);    // parsing comes first
+	LateMaterialization::Register(loader); // on the bound plan, before DuckDB's optimizers
 }
 
 } // namespace merganser

@@ -1,0 +1,292 @@
+#include "late_materialization/aggregate_input.hpp"
+
+#include "duckdb/execution/expression_executor.hpp"
+#include "duckdb/planner/expression/bound_cast_expression.hpp"
+#include "duckdb/planner/expression/bound_columnref_expression.hpp"
+#include "duckdb/planner/expression/bound_comparison_expression.hpp"
+#include "duckdb/planner/expression/bound_conjunction_expression.hpp"
+#include "duckdb/planner/expression_iterator.hpp"
+#include "duckdb/planner/operator/list.hpp"
+
+namespace merganser {
+
+namespace {
+
+//! DuckDB's own default for a filter nothing is known about.
+const double FILTER_SELECTIVITY = 0.2;
+
+//! The column under casts that widen an integer: those change neither equality nor, cast back, the value.
+optional_ptr<const BoundColumnRefExpression> ColumnUnderWidening(const Expression &expression) {
+	reference<const Expression> current = expression;
+	while (BoundCastExpression::IsCast(current.get())) {
+		auto &cast = current.get().Cast<BoundFunctionExpression>();
+		auto source = BoundCastExpression::SourceType(cast);
+		auto &target = BoundCastExpression::TargetType(cast);
+		if (!source.IsIntegral() || !target.IsIntegral() || BoundCastExpression::IsTryCast(cast) ||
+		    !BoundCastExpression::CastIsInvertible(source, target)) {
+			return nullptr;
+		}
+		current = BoundCastExpression::Child(cast);
+	}
+	if (current.get().GetExpressionClass() != ExpressionClass::BOUND_COLUMN_REF) {
+		return nullptr;
+	}
+	return current.get().Cast<BoundColumnRefExpression>();
+}
+
+bool MayExchangeValues(const LogicalType &left, const LogicalType &right) {
+	if (!ColumnEquivalences::HasIdentityEquality(left) || !ColumnEquivalences::HasIdentityEquality(right)) {
+		return false;
+	}
+	return left == right || (left.IsIntegral() && right.IsIntegral());
+}
+
+} // namespace
+
+AggregateInput::AggregateInput(ClientContext &context, RelationKeys &relation_keys, LogicalOperator &root)
+    : context(context), relation_keys(relation_keys) {
+	Visit(root);
+}
+
+void AggregateInput::Visit(LogicalOperator &op) {
+	ViewMatch match;
+	if (relation_keys.TryMatchView(op, match)) {
+		AddViewRelation(op, std::move(match));
+	}
+	switch (op.type) {
+	case LogicalOperatorType::LOGICAL_FILTER:
+		Visit(*op.children[0]);
+		for (auto &condition : op.expressions) {
+			AddCondition(*condition);
+		}
+		break;
+	case LogicalOperatorType::LOGICAL_PROJECTION:
+		VisitProjection(op.Cast<LogicalProjection>());
+		break;
+	case LogicalOperatorType::LOGICAL_CROSS_PRODUCT:
+		Visit(*op.children[0]);
+		Visit(*op.children[1]);
+		break;
+	case LogicalOperatorType::LOGICAL_COMPARISON_JOIN:
+	case LogicalOperatorType::LOGICAL_DELIM_JOIN:
+	case LogicalOperatorType::LOGICAL_ASOF_JOIN:
+	case LogicalOperatorType::LOGICAL_ANY_JOIN:
+		VisitJoin(op.Cast<LogicalJoin>());
+		break;
+	case LogicalOperatorType::LOGICAL_MATERIALIZED_CTE:
+		Visit(*op.children[1]);
+		break;
+	case LogicalOperatorType::LOGICAL_GET:
+		AddScan(op.Cast<LogicalGet>());
+		break;
+	default:
+		VisitOpaque(op, false);
+		break;
+	}
+}
+
+void AggregateInput::VisitJoin(LogicalJoin &join) {
+	auto &left = *join.children[0];
+	auto &right = *join.children[1];
+	auto one_sided = join.type == LogicalOperatorType::LOGICAL_DELIM_JOIN ||
+	                 join.type == LogicalOperatorType::LOGICAL_ASOF_JOIN;
+	switch (join.join_type) {
+	case JoinType::INNER:
+		Visit(left);
+		if (one_sided) {
+			VisitOpaque(right, false);
+			return;
+		}
+		Visit(right);
+		break;
+	case JoinType::LEFT:
+	case JoinType::SINGLE:
+		Visit(left);
+		VisitOpaque(right, true);
+		return;
+	case JoinType::SEMI:
+	case JoinType::ANTI:
+	case JoinType::MARK:
+		Visit(left);
+		VisitOpaque(right, false);
+		return;
+	case JoinType::RIGHT:
+		VisitOpaque(left, true);
+		if (one_sided) {
+			VisitOpaque(right, false);
+		} else {
+			Visit(right);
+		}
+		return;
+	default:
+		VisitOpaque(left, true);
+		VisitOpaque(right, true);
+		return;
+	}
+	if (join.type == LogicalOperatorType::LOGICAL_ANY_JOIN) {
+		AddCondition(*join.Cast<LogicalAnyJoin>().condition);
+		return;
+	}
+	for (auto &condition : join.Cast<LogicalComparisonJoin>().conditions) {
+		if (!condition.IsComparison()) {
+			AddCondition(condition.GetJoinExpression());
+		} else if (condition.GetComparisonType() == ExpressionType::COMPARE_EQUAL) {
+			AddEquality(condition.GetLHS(), condition.GetRHS());
+		}
+	}
+}
+
+void AggregateInput::VisitOpaque(LogicalOperator &op, bool null_supplied) {
+	for (auto &binding : op.GetColumnBindings()) {
+		if (null_supplied) {
+			outer_joined.insert(binding.table_index);
+		}
+		rows_of[binding.table_index] = op.EstimateCardinality(context);
+	}
+}
+
+void AggregateInput::VisitProjection(LogicalProjection &projection) {
+	Visit(*projection.children[0]);
+	for (idx_t i = 0; i < projection.expressions.size(); i++) {
+		ColumnBinding output(projection.table_index, ProjectionIndex(i));
+		definitions[output] = Resolve(*projection.expressions[i]);
+	}
+}
+
+void AggregateInput::AddScan(LogicalGet &get) {
+	rows_of[get.table_index] = get.EstimateCardinality(context);
+	ScanKeys scan_keys;
+	if (!relation_keys.TryOfScan(get, scan_keys)) {
+		VisitOpaque(get, false);
+		return;
+	}
+	BaseRelation relation;
+	relation.source = get;
+	relation.name = std::move(scan_keys.name);
+	relation.keys = std::move(scan_keys.keys);
+	relation.foreign_keys = std::move(scan_keys.foreign_keys);
+	relation.objects = std::move(scan_keys.objects);
+	relation.cardinality = rows_of[get.table_index];
+	auto &column_ids = get.GetColumnIds();
+	for (idx_t i = 0; i < column_ids.size(); i++) {
+		ColumnBinding binding(get.table_index, ProjectionIndex(i));
+		relation_of[binding] = relations.size();
+		relation.columns.push_back(binding);
+		relation.column_names.push_back(get.GetColumnName(column_ids[i]).GetIdentifierName());
+		relation.types.push_back(get.GetColumnType(column_ids[i]));
+	}
+	relations.push_back(std::move(relation));
+}
+
+void AggregateInput::AddViewRelation(LogicalOperator &op, ViewMatch match) {
+	BaseRelation relation;
+	relation.source = op;
+	relation.name = std::move(match.name);
+	relation.keys = std::move(match.keys);
+	relation.cardinality = op.EstimateCardinality(context);
+	relation.columns = op.GetColumnBindings();
+	relation.column_names = std::move(match.column_names);
+	op.ResolveOperatorTypes();
+	relation.types = op.types;
+	for (auto &column : relation.columns) {
+		relation_of[column] = relations.size();
+	}
+	relations.push_back(std::move(relation));
+}
+
+void AggregateInput::AddCondition(const Expression &condition) {
+	if (condition.GetExpressionType() == ExpressionType::CONJUNCTION_AND) {
+		ExpressionIterator::EnumerateChildren(condition, [&](const Expression &child) { AddCondition(child); });
+		return;
+	}
+	if (condition.GetExpressionType() == ExpressionType::COMPARE_EQUAL) {
+		auto &comparison = condition.Cast<BoundFunctionExpression>();
+		AddEquality(BoundComparisonExpression::Left(comparison), BoundComparisonExpression::Right(comparison));
+	}
+	NoteSelectiveFilter(condition);
+}
+
+void AggregateInput::AddEquality(const Expression &left_side, const Expression &right_side) {
+	auto left = Resolve(left_side);
+	auto right = Resolve(right_side);
+	auto left_column = ColumnUnderWidening(*left);
+	auto right_column = ColumnUnderWidening(*right);
+	if (left_column && right_column) {
+		if (MayExchangeValues(left_column->GetReturnType(), right_column->GetReturnType())) {
+			equivalences.AddEqual(left_column->Binding(), right_column->Binding());
+		}
+		return;
+	}
+	auto column = left_column ? left_column : right_column;
+	auto &other = left_column ? *right : *left;
+	if (!column || !other.IsFoldable() || !MayExchangeValues(column->GetReturnType(), other.GetReturnType())) {
+		return;
+	}
+	Value constant;
+	if (ExpressionExecutor::TryEvaluateScalar(context, other, constant) && !constant.IsNull() &&
+	    constant.DefaultTryCastAs(column->GetReturnType())) {
+		equivalences.AddConstant(column->Binding(), std::move(constant));
+	}
+}
+
+void AggregateInput::NoteSelectiveFilter(const Expression &condition) {
+	auto resolved = Resolve(condition);
+	unordered_set<TableIndex> tables;
+	ExpressionIterator::VisitExpression<BoundColumnRefExpression>(
+	    *resolved, [&](const BoundColumnRefExpression &column) { tables.insert(column.Binding().table_index); });
+	if (tables.size() == 1) {
+		filtered.insert(*tables.begin());
+	}
+}
+
+unique_ptr<Expression> AggregateInput::Resolve(const Expression &expression) const {
+	auto result = expression.Copy();
+	ExpressionIterator::VisitExpressionMutable<BoundColumnRefExpression>(
+	    result, [&](BoundColumnRefExpression &column, unique_ptr<Expression> &owner) {
+		    if (relation_of.find(column.Binding()) != relation_of.end()) {
+			    return;
+		    }
+		    auto definition = definitions.find(column.Binding());
+		    if (definition != definitions.end()) {
+			    owner = definition->second->Copy();
+		    }
+	    });
+	return result;
+}
+
+optional_idx AggregateInput::RelationOf(const ColumnBinding &column) const {
+	auto entry = relation_of.find(column);
+	return entry == relation_of.end() ? optional_idx() : optional_idx(entry->second);
+}
+
+bool AggregateInput::IsOuterJoined(const ColumnBinding &column) const {
+	return outer_joined.find(column.table_index) != outer_joined.end();
+}
+
+string AggregateInput::NameOf(const ColumnBinding &column) const {
+	auto index = RelationOf(column);
+	if (!index.IsValid()) {
+		return column.ToString();
+	}
+	auto &relation = relations[index.GetIndex()];
+	for (idx_t i = 0; i < relation.columns.size(); i++) {
+		if (relation.columns[i] == column) {
+			return relation.name + "." + relation.column_names[i];
+		}
+	}
+	throw InternalException("Column of a relation that does not list it");
+}
+
+idx_t AggregateInput::EstimatedRows() const {
+	idx_t result = 0;
+	for (auto &entry : rows_of) {
+		auto rows = double(entry.second);
+		if (filtered.find(entry.first) != filtered.end()) {
+			rows *= FILTER_SELECTIVITY;
+		}
+		result = MaxValue(result, idx_t(rows));
+	}
+	return result;
+}
+
+} // namespace merganser

@@ -1,0 +1,87 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// late_materialization/aggregate_input.hpp
+//
+// What is known about the rows an aggregate reads: the base relations whose values reach it unchanged, their keys, the
+// columns that are equal in every row, and how computed columns are made of base columns.
+//
+// Everything is tracked by ColumnBinding, never by name, so aliases, self-joins, views and swapped names need no care.
+//
+// Which operators keep a base relation's values: Filter, Projection, CrossProduct, inner joins (both sides), and the
+// preserved side of LEFT/RIGHT, SEMI, ANTI, MARK and SINGLE joins. Anything else is opaque: its columns are known to exist
+// and nothing more, so a rule can keep them but never drop or re-fetch them. That is sound because an opaque operator
+// only decides which rows appear, and a dependency within a base relation holds for any selection of its rows.
+// Equalities come from filters and inner-join conditions only; an outer join's ON does not hold for every row.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "late_materialization/relation_keys.hpp"
+#include "properties/column_equivalences.hpp"
+
+namespace merganser {
+
+//! A relation that a join-back can read again.
+struct BaseRelation {
+	//! The scan, or the subtree a declared view was expanded to.
+	optional_ptr<LogicalOperator> source;
+	//! Name for people: "customer".
+	string name;
+	//! The columns it delivers, parallel to names and types.
+	vector<ColumnBinding> columns;
+	vector<string> column_names;
+	vector<LogicalType> types;
+	vector<RelationKey> keys;
+	vector<RelationForeignKey> foreign_keys;
+	//! The table or views that foreign keys of others may point to.
+	vector<QualifiedName> objects;
+	//! DuckDB's estimate of the relation's rows before filters.
+	idx_t cardinality = 0;
+};
+
+class AggregateInput {
+public:
+	AggregateInput(ClientContext &context, RelationKeys &relation_keys, LogicalOperator &root);
+
+	const vector<BaseRelation> &Relations() const {
+		return relations;
+	}
+	const ColumnEquivalences &Equivalences() const {
+		return equivalences;
+	}
+	//! The expression over base and opaque columns only.
+	unique_ptr<Expression> Resolve(const Expression &expression) const;
+	//! The relation that delivers the column, or an invalid index if it is opaque.
+	optional_idx RelationOf(const ColumnBinding &column) const;
+	//! Whether the column stands on the NULL-supplying side of an outer join.
+	bool IsOuterJoined(const ColumnBinding &column) const;
+	//! "customer.c_custkey".
+	string NameOf(const ColumnBinding &column) const;
+	//! Rows expected to reach the aggregate: the largest relation after its own filters.
+	idx_t EstimatedRows() const;
+
+private:
+	void Visit(LogicalOperator &op);
+	void VisitJoin(LogicalJoin &join);
+	void VisitOpaque(LogicalOperator &op, bool null_supplied);
+	void VisitProjection(LogicalProjection &projection);
+	void AddScan(LogicalGet &get);
+	void AddViewRelation(LogicalOperator &op, ViewMatch match);
+	void AddCondition(const Expression &condition);
+	void AddEquality(const Expression &left, const Expression &right);
+	void NoteSelectiveFilter(const Expression &condition);
+
+	ClientContext &context;
+	RelationKeys &relation_keys;
+	vector<BaseRelation> relations;
+	ColumnEquivalences equivalences;
+	//! Output columns of projections, as expressions over base and opaque columns.
+	column_binding_map_t<unique_ptr<Expression>> definitions;
+	column_binding_map_t<idx_t> relation_of;
+	unordered_set<TableIndex> outer_joined;
+	unordered_map<TableIndex, idx_t> rows_of;
+	unordered_set<TableIndex> filtered;
+};
+
+} // namespace merganser

@@ -1,0 +1,57 @@
+#include "late_materialization/decline_reason.hpp"
+
+namespace merganser {
+
+namespace {
+
+struct DeclineText {
+	DeclineReason reason;
+	const char *code;
+	const char *sentence;
+};
+
+const DeclineText TEXTS[] = {
+    {DeclineReason::SWITCHED_OFF, "switched_off", "late materialization is switched off"},
+    {DeclineReason::NO_BOUND, "no_bound", "there is no LIMIT above the aggregate"},
+    {DeclineReason::NO_ORDER, "no_order", "the LIMIT has no ORDER BY"},
+    {DeclineReason::BOUND_NOT_CONSTANT, "bound_not_constant", "LIMIT or OFFSET is not a constant number of rows"},
+    {DeclineReason::BOUND_TOO_LARGE, "bound_too_large",
+     "LIMIT + OFFSET is above merganser_late_materialization_max_rows"},
+    {DeclineReason::BOUND_IS_ZERO, "bound_is_zero", "LIMIT 0 returns nothing"},
+    {DeclineReason::UNSUPPORTED_OPERATOR, "unsupported_operator",
+     "another operator stands between the aggregate and its LIMIT"},
+    {DeclineReason::GROUPING_SETS, "grouping_sets", "subtotals of grouping sets make determined columns NULL"},
+    {DeclineReason::VOLATILE_EXPRESSION, "volatile_expression",
+     "a volatile expression would be evaluated another number of times"},
+    {DeclineReason::NULLABLE_KEY, "nullable_key", "the only matching key is UNIQUE over columns that may be NULL"},
+    {DeclineReason::OUTER_JOINED_COLUMN, "outer_joined_column",
+     "the group columns come from the NULL-supplying side of an outer join"},
+    {DeclineReason::INEXACT_KEY, "inexact_key", "equal values of the key's type need not be identical"},
+    {DeclineReason::NO_DETERMINED_COLUMN, "no_determined_column", "no group column is determined by the others"},
+    {DeclineReason::ORDER_NEEDS_COLUMN, "order_needs_column",
+     "ORDER BY or HAVING needs every column that could have been deferred"},
+    {DeclineReason::CHAIN_TOO_LONG, "chain_too_long",
+     "the join-back would fetch from more tables than merganser_late_materialization_max_chain"},
+    {DeclineReason::NOT_WORTH_IT, "not_worth_it", "the join-back is estimated to cost more than it saves"},
+};
+
+const DeclineText &TextOf(DeclineReason reason) {
+	for (auto &text : TEXTS) {
+		if (text.reason == reason) {
+			return text;
+		}
+	}
+	throw InternalException("Decline reason without text");
+}
+
+} // namespace
+
+const char *DeclineReasons::Code(DeclineReason reason) {
+	return TextOf(reason).code;
+}
+
+const char *DeclineReasons::Sentence(DeclineReason reason) {
+	return TextOf(reason).sentence;
+}
+
+} // namespace merganser

@@ -1,0 +1,338 @@
+#include "late_materialization/deferral.hpp"
+
+#include "late_materialization/column_width.hpp"
+
+#include "duckdb/planner/expression/bound_aggregate_expression.hpp"
+#include "duckdb/planner/expression/bound_columnref_expression.hpp"
+#include "duckdb/planner/expression_iterator.hpp"
+
+#include <algorithm>
+
+namespace merganser {
+
+namespace {
+
+//! Aggregates that return, over a group in which their argument is constant, that argument.
+bool ReturnsItsConstantArgument(const BoundAggregateExpression &aggregate) {
+	auto &name = aggregate.Function().GetName();
+	return aggregate.GetChildren().size() == 1 && !aggregate.GetFilter() &&
+	       aggregate.GetReturnType() == aggregate.GetChildren()[0]->GetReturnType() &&
+	       (name == "any_value" || name == "first" || name == "arbitrary" || name == "last" || name == "min" ||
+	        name == "max");
+}
+
+bool IsColumn(const Expression &expression) {
+	return expression.GetExpressionClass() == ExpressionClass::BOUND_COLUMN_REF;
+}
+
+column_binding_set_t ColumnsOf(const Expression &expression) {
+	column_binding_set_t result;
+	BoundedAggregate::CollectColumns(expression, result);
+	return result;
+}
+
+string Join(const vector<string> &names) {
+	return "(" + StringUtil::Join(names, ", ") + ")";
+}
+
+} // namespace
+
+Deferral::Deferral(const AggregateInput &input, const BoundedAggregate &query) : input(input), query(query) {
+	auto &aggregate = *query.aggregate;
+	for (idx_t i = 0; i < aggregate.groups.size(); i++) {
+		OutputColumn column;
+		column.output = ColumnBinding(aggregate.group_index, ProjectionIndex(i));
+		column.resolved = input.Resolve(*aggregate.groups[i]);
+		column.index = i;
+		column.is_group = true;
+		columns.push_back(std::move(column));
+	}
+	for (idx_t i = 0; i < aggregate.expressions.size(); i++) {
+		auto &expression = aggregate.expressions[i]->Cast<BoundAggregateExpression>();
+		OutputColumn column;
+		column.output = ColumnBinding(aggregate.aggregate_index, ProjectionIndex(i));
+		column.index = i;
+		column.is_group = false;
+		if (ReturnsItsConstantArgument(expression)) {
+			column.resolved = input.Resolve(*expression.GetChildren()[0]);
+		}
+		columns.push_back(std::move(column));
+	}
+	for (auto &column : columns) {
+		column.displayed = query.displayed.find(column.output) != query.displayed.end();
+	}
+	CollectRequired();
+}
+
+void Deferral::CollectRequired() {
+	column_binding_set_t read;
+	for (auto &order : query.orders) {
+		BoundedAggregate::CollectColumns(*order.expression, read);
+	}
+	for (auto &condition : query.having) {
+		BoundedAggregate::CollectColumns(*condition, read);
+	}
+	for (auto &column : columns) {
+		auto deferrable = column.resolved != nullptr && (column.displayed || column.is_group);
+		pinned.push_back(!deferrable || read.find(column.output) != read.end());
+	}
+}
+
+Deferral::ColumnSet Deferral::RetainedColumns() const {
+	ColumnSet result;
+	for (auto &column : columns) {
+		if (column.is_group && column.retained && IsColumn(*column.resolved)) {
+			result.insert(column.resolved->Cast<BoundColumnRefExpression>().Binding());
+		}
+	}
+	return result;
+}
+
+bool Deferral::IsReachable(const ColumnSet &available, const ColumnBinding &column) const {
+	if (input.Equivalences().ConstantOf(column)) {
+		return true;
+	}
+	for (auto &equal : input.Equivalences().EqualTo(column)) {
+		if (available.find(equal) != available.end()) {
+			return true;
+		}
+	}
+	return false;
+}
+
+vector<JoinBackLink> Deferral::Closure(ColumnSet &available) const {
+	vector<JoinBackLink> reached;
+	auto &relations = input.Relations();
+	vector<bool> done(relations.size(), false);
+	for (bool progress = true; progress;) {
+		progress = false;
+		for (idx_t r = 0; r < relations.size(); r++) {
+			for (idx_t k = 0; k < relations[r].keys.size() && !done[r]; k++) {
+				auto &key = relations[r].keys[k];
+				auto found = key.IsUsable() &&
+				             std::all_of(key.columns.begin(), key.columns.end(), [&](const ColumnBinding &column) {
+					             return IsReachable(available, column);
+				             });
+				if (!found) {
+					continue;
+				}
+				done[r] = true;
+				progress = true;
+				reached.push_back(JoinBackLink {r, k, {}});
+				available.insert(relations[r].columns.begin(), relations[r].columns.end());
+			}
+		}
+	}
+	return reached;
+}
+
+bool Deferral::Determines(const OutputColumn &candidate) const {
+	auto available = RetainedColumns();
+	Closure(available);
+	auto needed = ColumnsOf(*candidate.resolved);
+	return std::all_of(needed.begin(), needed.end(),
+	                   [&](const ColumnBinding &column) { return IsReachable(available, column); });
+}
+
+bool Deferral::KeepsAGroup() const {
+	return std::any_of(columns.begin(), columns.end(),
+	                   [](const OutputColumn &column) { return column.is_group && column.retained; });
+}
+
+void Deferral::ReduceKey() {
+	for (auto &column : columns) {
+		column.retained = true;
+	}
+	vector<idx_t> order;
+	for (idx_t i = 0; i < columns.size(); i++) {
+		if (!pinned[i]) {
+			order.push_back(i);
+		}
+	}
+	// Wide columns first, so that what remains is the narrowest key; among equals the later one, as keys tend to be
+	// written first.
+	std::stable_sort(order.begin(), order.end(), [&](idx_t left, idx_t right) {
+		auto left_width = ColumnWidth::Of(columns[left].resolved->GetReturnType());
+		auto right_width = ColumnWidth::Of(columns[right].resolved->GetReturnType());
+		return left_width != right_width ? left_width > right_width : left > right;
+	});
+	for (auto index : order) {
+		columns[index].retained = false;
+		// A group key never becomes empty: without groups an aggregate returns a row even for no input.
+		if (!KeepsAGroup() || !Determines(columns[index])) {
+			columns[index].retained = true;
+		}
+	}
+}
+
+bool Deferral::TryFind(idx_t max_chain, DeclineReason &reason) {
+	ReduceKey();
+	auto retained_all = std::all_of(columns.begin(), columns.end(), [](const OutputColumn &c) { return c.retained; });
+	if (retained_all) {
+		reason = WhyNothingDetermined();
+		return false;
+	}
+	return TryBuildChain(max_chain, reason);
+}
+
+bool Deferral::TryBuildChain(idx_t max_chain, DeclineReason &reason) {
+	auto available = RetainedColumns();
+	chain = Closure(available);
+	for (auto &column : columns) {
+		if (column.retained || !column.displayed) {
+			continue;
+		}
+		for (auto &needed : ColumnsOf(*column.resolved)) {
+			Fetch(needed, chain.size());
+		}
+	}
+	// Backwards: a link stays if something of it is shown, or a later link that stays is found by it.
+	vector<JoinBackLink> kept;
+	for (idx_t i = chain.size(); i-- > 0;) {
+		if (chain[i].fetched.empty()) {
+			continue;
+		}
+		for (auto &column : input.Relations()[chain[i].relation].keys[chain[i].key].columns) {
+			Fetch(column, i);
+		}
+		kept.push_back(chain[i]);
+	}
+	std::reverse(kept.begin(), kept.end());
+	chain = std::move(kept);
+	if (chain.size() > max_chain) {
+		reason = DeclineReason::CHAIN_TOO_LONG;
+		return false;
+	}
+	return true;
+}
+
+Deferral::Provider Deferral::ProviderOf(const ColumnBinding &column, idx_t links) const {
+	Provider result;
+	auto retained = RetainedColumns();
+	auto equal = input.Equivalences().EqualTo(column);
+	for (auto &candidate : equal) {
+		if (retained.find(candidate) != retained.end()) {
+			result.kind = Provider::Kind::RETAINED;
+			result.column = candidate;
+			return result;
+		}
+	}
+	if (auto constant = input.Equivalences().ConstantOf(column)) {
+		result.kind = Provider::Kind::CONSTANT;
+		result.constant = *constant;
+		return result;
+	}
+	for (auto &candidate : equal) {
+		auto relation = input.RelationOf(candidate);
+		for (idx_t i = 0; i < links && relation.IsValid(); i++) {
+			if (relation.GetIndex() == chain[i].relation) {
+				result.kind = Provider::Kind::FETCHED;
+				result.column = candidate;
+				result.link = i;
+				return result;
+			}
+		}
+	}
+	throw InternalException("Late materialization needs a column that nothing provides");
+}
+
+void Deferral::Fetch(const ColumnBinding &column, idx_t links) {
+	auto provider = ProviderOf(column, links);
+	if (provider.kind != Provider::Kind::FETCHED) {
+		return;
+	}
+	auto &fetched = chain[provider.link].fetched;
+	if (std::find(fetched.begin(), fetched.end(), provider.column) == fetched.end()) {
+		fetched.push_back(provider.column);
+	}
+}
+
+bool Deferral::TryWithoutLink(idx_t link, idx_t max_chain, DeclineReason &reason) {
+	for (idx_t i = 0; i < columns.size(); i++) {
+		if (columns[i].retained || !columns[i].displayed) {
+			continue;
+		}
+		for (auto &needed : ColumnsOf(*columns[i].resolved)) {
+			auto provider = ProviderOf(needed, chain.size());
+			if (provider.kind == Provider::Kind::FETCHED && provider.link == link) {
+				pinned[i] = true;
+			}
+		}
+	}
+	if (!TryFind(max_chain, reason)) {
+		reason = DeclineReason::NOT_WORTH_IT;
+		return false;
+	}
+	return true;
+}
+
+DeclineReason Deferral::WhyNothingDetermined() const {
+	// Was something determined but needed by ORDER BY or HAVING?
+	for (idx_t i = 0; i < columns.size(); i++) {
+		if (!pinned[i] || !columns[i].resolved || !columns[i].is_group) {
+			continue;
+		}
+		Deferral unpinned(input, query);
+		unpinned.columns[i].retained = false;
+		if (unpinned.Determines(unpinned.columns[i])) {
+			return DeclineReason::ORDER_NEEDS_COLUMN;
+		}
+	}
+	for (auto &relation : input.Relations()) {
+		for (auto &key : relation.keys) {
+			auto available = RetainedColumns();
+			auto reachable = std::all_of(key.columns.begin(), key.columns.end(), [&](const ColumnBinding &column) {
+				return IsReachable(available, column);
+			});
+			if (reachable && key.nullable) {
+				return DeclineReason::NULLABLE_KEY;
+			}
+			if (reachable && key.inexact) {
+				return DeclineReason::INEXACT_KEY;
+			}
+		}
+	}
+	for (auto &column : columns) {
+		if (!column.is_group) {
+			continue;
+		}
+		for (auto &base : ColumnsOf(*column.resolved)) {
+			if (input.IsOuterJoined(base)) {
+				return DeclineReason::OUTER_JOINED_COLUMN;
+			}
+		}
+	}
+	return DeclineReason::NO_DETERMINED_COLUMN;
+}
+
+vector<pair<string, string>> Deferral::Facts() const {
+	vector<pair<string, string>> facts;
+	vector<string> retained;
+	for (auto &column : RetainedColumns()) {
+		retained.push_back(input.NameOf(column));
+	}
+	std::sort(retained.begin(), retained.end());
+	facts.emplace_back("group key", Join(retained));
+	for (idx_t i = 0; i < chain.size(); i++) {
+		auto &key = input.Relations()[chain[i].relation].keys[chain[i].key];
+		vector<string> key_columns;
+		vector<string> fetched;
+		for (auto &column : key.columns) {
+			key_columns.push_back(input.NameOf(column));
+			auto provider = ProviderOf(column, i);
+			if (provider.kind == Provider::Kind::CONSTANT) {
+				facts.emplace_back("constant", input.NameOf(column) + " = " + provider.constant.ToString());
+			} else if (provider.column != column) {
+				facts.emplace_back("equal", input.NameOf(provider.column) + " = " + input.NameOf(column));
+			}
+		}
+		for (auto &column : chain[i].fetched) {
+			fetched.push_back(input.NameOf(column));
+		}
+		facts.emplace_back("key", key.name + (key.enforced ? " enforced" : " declared"));
+		facts.emplace_back("fd", Join(key_columns) + "-->" + Join(fetched));
+	}
+	return facts;
+}
+
+} // namespace merganser

@@ -1,0 +1,184 @@
+#include "late_materialization/join_back.hpp"
+
+#include "late_materialization/relation_copy.hpp"
+
+#include "duckdb/optimizer/column_binding_replacer.hpp"
+#include "duckdb/planner/binder.hpp"
+#include "duckdb/planner/expression/bound_cast_expression.hpp"
+#include "duckdb/planner/expression/bound_columnref_expression.hpp"
+#include "duckdb/planner/expression/bound_constant_expression.hpp"
+#include "duckdb/planner/expression_iterator.hpp"
+#include "duckdb/planner/operator/list.hpp"
+
+namespace merganser {
+
+JoinBack::JoinBack(Optimizer &optimizer, const AggregateInput &input, const Deferral &deferral,
+                   BoundedAggregate &query)
+    : optimizer(optimizer), input(input), deferral(deferral), query(query),
+      identity(make_shared_ptr<JoinBackIdentity>()) {
+}
+
+void JoinBack::Apply(LogicalOperator &root) {
+	auto old_bindings = query.aggregate->GetColumnBindings();
+	auto plan = BuildNarrowAggregate();
+	if (!deferral.Chain().empty()) {
+		plan = LimitRows(std::move(plan));
+	}
+	for (idx_t link = 0; link < deferral.Chain().size(); link++) {
+		plan = AddLink(std::move(plan), link);
+	}
+	plan = RestoreOutput(std::move(plan));
+
+	ColumnBindingReplacer replacer;
+	auto new_bindings = plan->GetColumnBindings();
+	for (idx_t i = 0; i < old_bindings.size(); i++) {
+		replacer.replacement_bindings.emplace_back(old_bindings[i], new_bindings[i]);
+	}
+	replacer.stop_operator = plan.get();
+	*query.slot = std::move(plan);
+	replacer.VisitOperator(root);
+}
+
+unique_ptr<LogicalOperator> &JoinBack::NarrowInput() {
+	return narrow_aggregate->children[0];
+}
+
+unique_ptr<LogicalOperator> JoinBack::BuildNarrowAggregate() {
+	auto &aggregate = *query.aggregate;
+	auto group_index = optimizer.binder.GenerateTableIndex();
+	auto aggregate_index = optimizer.binder.GenerateTableIndex();
+	vector<unique_ptr<Expression>> groups;
+	vector<unique_ptr<Expression>> aggregates;
+	for (auto &column : deferral.Columns()) {
+		if (!column.retained) {
+			continue;
+		}
+		auto &target = column.is_group ? groups : aggregates;
+		auto &source = column.is_group ? aggregate.groups : aggregate.expressions;
+		ColumnBinding narrow(column.is_group ? group_index : aggregate_index, ProjectionIndex(target.size()));
+		retained_output[column.output] = narrow;
+		if (column.is_group && column.resolved->GetExpressionClass() == ExpressionClass::BOUND_COLUMN_REF) {
+			auto base = column.resolved->Cast<BoundColumnRefExpression>().Binding();
+			materialized[base] = narrow;
+			materialized_type[base] = column.resolved->GetReturnType();
+		}
+		target.push_back(source[column.index]->Copy());
+	}
+	auto narrow = make_uniq<LogicalAggregate>(group_index, aggregate_index, std::move(aggregates));
+	narrow->groups = std::move(groups);
+	narrow->children.push_back(std::move(aggregate.children[0]));
+	narrow_aggregate = *narrow;
+	if (query.having.empty()) {
+		return std::move(narrow);
+	}
+	auto filter = make_uniq<LogicalFilter>();
+	for (auto &condition : query.having) {
+		filter->expressions.push_back(OverNarrowOutput(*condition));
+	}
+	filter->children.push_back(std::move(narrow));
+	return std::move(filter);
+}
+
+unique_ptr<LogicalOperator> JoinBack::LimitRows(unique_ptr<LogicalOperator> narrow) {
+	vector<BoundOrderByNode> orders;
+	for (auto &node : query.orders) {
+		orders.emplace_back(node.type, node.null_order, OverNarrowOutput(*node.expression));
+	}
+	auto order = make_uniq<LogicalOrder>(std::move(orders));
+	order->children.push_back(std::move(narrow));
+	auto limit = make_uniq<LogicalLimit>(BoundLimitNode::ConstantValue(NumericCast<int64_t>(query.bound)),
+	                                     BoundLimitNode());
+	limit->children.push_back(std::move(order));
+	auto rows = make_uniq<LogicalNarrowRows>(optimizer.binder.GenerateTableIndex(), identity);
+	row_number = rows->RowNumber();
+	rows->children.push_back(std::move(limit));
+	return std::move(rows);
+}
+
+unique_ptr<LogicalOperator> JoinBack::AddLink(unique_ptr<LogicalOperator> plan, idx_t link_index) {
+	auto &link = deferral.Chain()[link_index];
+	auto &relation = input.Relations()[link.relation];
+	auto &key = relation.keys[link.key];
+
+	auto needed = link.fetched;
+	needed.insert(needed.end(), key.columns.begin(), key.columns.end());
+	auto copy = RelationCopy::Create(optimizer.binder, relation, needed);
+
+	vector<JoinCondition> conditions;
+	for (auto &column : key.columns) {
+		auto type = TypeOf(column);
+		auto probe = Materialize(column, type, link_index);
+		auto found = make_uniq<BoundColumnRefExpression>(type, copy.bindings[column]);
+		conditions.emplace_back(std::move(probe), std::move(found), ExpressionType::COMPARE_EQUAL);
+	}
+	auto join = make_uniq<LogicalComparisonJoin>(JoinType::INNER);
+	join->conditions = std::move(conditions);
+	join->children.push_back(std::move(plan));
+	join->children.push_back(std::move(copy.plan));
+	for (auto &column : link.fetched) {
+		materialized[column] = copy.bindings[column];
+		materialized_type[column] = TypeOf(column);
+	}
+
+	auto guard = make_uniq<LogicalJoinBackGuard>(row_number, key.name, key.object, identity);
+	guard->children.push_back(std::move(join));
+	return std::move(guard);
+}
+
+unique_ptr<LogicalOperator> JoinBack::RestoreOutput(unique_ptr<LogicalOperator> plan) {
+	vector<unique_ptr<Expression>> expressions;
+	for (auto &column : deferral.Columns()) {
+		expressions.push_back(ShownValue(column));
+	}
+	auto projection = make_uniq<LogicalProjection>(optimizer.binder.GenerateTableIndex(), std::move(expressions));
+	projection->children.push_back(std::move(plan));
+	return std::move(projection);
+}
+
+unique_ptr<Expression> JoinBack::ShownValue(const OutputColumn &column) const {
+	auto &aggregate = *query.aggregate;
+	auto &expression = column.is_group ? *aggregate.groups[column.index] : *aggregate.expressions[column.index];
+	if (column.retained) {
+		return make_uniq<BoundColumnRefExpression>(expression.GetReturnType(), retained_output.at(column.output));
+	}
+	if (!column.displayed) {
+		return make_uniq<BoundConstantExpression>(Value(expression.GetReturnType()));
+	}
+	auto shown = column.resolved->Copy();
+	ExpressionIterator::VisitExpressionMutable<BoundColumnRefExpression>(
+	    shown, [&](BoundColumnRefExpression &base, unique_ptr<Expression> &owner) {
+		    owner = Materialize(base.Binding(), base.GetReturnType(), deferral.Chain().size());
+	    });
+	return shown;
+}
+
+unique_ptr<Expression> JoinBack::Materialize(const ColumnBinding &column, const LogicalType &type, idx_t links) const {
+	auto provider = deferral.ProviderOf(column, links);
+	if (provider.kind == Deferral::Provider::Kind::CONSTANT) {
+		return make_uniq<BoundConstantExpression>(provider.constant.DefaultCastAs(type));
+	}
+	auto value = make_uniq<BoundColumnRefExpression>(materialized_type.at(provider.column),
+	                                                 materialized.at(provider.column));
+	return BoundCastExpression::AddCastToType(optimizer.context, std::move(value), type);
+}
+
+unique_ptr<Expression> JoinBack::OverNarrowOutput(const Expression &expression) const {
+	auto result = expression.Copy();
+	ExpressionIterator::VisitExpressionMutable<BoundColumnRefExpression>(
+	    result, [&](BoundColumnRefExpression &column, unique_ptr<Expression> &) {
+		    column.BindingMutable() = retained_output.at(column.Binding());
+	    });
+	return result;
+}
+
+LogicalType JoinBack::TypeOf(const ColumnBinding &column) const {
+	auto &relation = input.Relations()[input.RelationOf(column).GetIndex()];
+	for (idx_t i = 0; i < relation.columns.size(); i++) {
+		if (relation.columns[i] == column) {
+			return relation.types[i];
+		}
+	}
+	throw InternalException("Column of a relation that does not list it");
+}
+
+} // namespace merganser

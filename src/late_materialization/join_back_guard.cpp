@@ -1,0 +1,200 @@
+#include "late_materialization/join_back_guard.hpp"
+
+#include "duckdb/common/vector/flat_vector.hpp"
+#include "duckdb/execution/physical_plan_generator.hpp"
+#include "duckdb/planner/expression/bound_columnref_expression.hpp"
+#include "duckdb/planner/expression/bound_reference_expression.hpp"
+
+#include <atomic>
+#include <mutex>
+
+namespace merganser {
+
+namespace {
+
+const char *const NARROW_ROWS_NAME = "NARROW_ROWS";
+const char *const GUARD_NAME = "JOIN_BACK_GUARD";
+
+class NarrowRowsState : public GlobalOperatorState {
+public:
+	std::atomic<idx_t> numbered {0};
+};
+
+class JoinBackGuardState : public GlobalOperatorState {
+public:
+	std::mutex lock;
+	vector<bool> seen;
+	idx_t seen_count = 0;
+};
+
+InsertionOrderPreservingMap<string> GuardParameters(const string &key, const string &table) {
+	InsertionOrderPreservingMap<string> result;
+	result["Table"] = table;
+	result["Key"] = key;
+	return result;
+}
+
+string Remedy(const string &table) {
+	return StringUtil::Format("Find the rows with: CALL merganser_verify('%s')",
+	                          StringUtil::Replace(table, "'", "''"));
+}
+
+} // namespace
+
+LogicalNarrowRows::LogicalNarrowRows(TableIndex row_number_index, shared_ptr<JoinBackIdentity> identity)
+    : row_number_index(row_number_index), identity(std::move(identity)) {
+}
+
+vector<ColumnBinding> LogicalNarrowRows::GetColumnBindings() {
+	auto result = children[0]->GetColumnBindings();
+	result.push_back(RowNumber());
+	return result;
+}
+
+vector<TableIndex> LogicalNarrowRows::GetTableIndex() const {
+	return {row_number_index};
+}
+
+void LogicalNarrowRows::ResolveTypes() {
+	types = children[0]->types;
+	types.push_back(LogicalType::BIGINT);
+}
+
+string LogicalNarrowRows::GetName() const {
+	return NARROW_ROWS_NAME;
+}
+
+PhysicalOperator &LogicalNarrowRows::CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) {
+	auto &child = planner.CreatePlan(*children[0]);
+	auto &result = planner.Make<PhysicalNarrowRows>(types, estimated_cardinality);
+	result.children.push_back(child);
+	identity->narrow_rows = result.Cast<PhysicalNarrowRows>();
+	return result;
+}
+
+PhysicalNarrowRows::PhysicalNarrowRows(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality)
+    : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, std::move(types), estimated_cardinality) {
+}
+
+string PhysicalNarrowRows::GetName() const {
+	return NARROW_ROWS_NAME;
+}
+
+unique_ptr<GlobalOperatorState> PhysicalNarrowRows::GetGlobalOperatorState(ClientContext &context) const {
+	return make_uniq<NarrowRowsState>();
+}
+
+OperatorResultType PhysicalNarrowRows::Execute(ExecutionContext &context, DataChunk &input, DataChunk &chunk,
+                                               GlobalOperatorState &gstate, OperatorState &state) const {
+	auto count = input.size();
+	auto first = gstate.Cast<NarrowRowsState>().numbered.fetch_add(count);
+	for (idx_t i = 0; i < input.ColumnCount(); i++) {
+		chunk.data[i].Reference(input.data[i]);
+	}
+	auto numbers = FlatVector::Writer<int64_t>(chunk.data[input.ColumnCount()], count);
+	for (idx_t i = 0; i < count; i++) {
+		numbers.WriteValue(NumericCast<int64_t>(first + i));
+	}
+	chunk.SetChildCardinality(count);
+	return OperatorResultType::NEED_MORE_INPUT;
+}
+
+idx_t PhysicalNarrowRows::RowsNumbered() const {
+	return op_state ? op_state->Cast<NarrowRowsState>().numbered.load() : 0;
+}
+
+LogicalJoinBackGuard::LogicalJoinBackGuard(ColumnBinding row_number, string key_p, string table_p,
+                                           shared_ptr<JoinBackIdentity> identity)
+    : key(std::move(key_p)), table(std::move(table_p)), identity(std::move(identity)) {
+	expressions.push_back(make_uniq<BoundColumnRefExpression>(LogicalType::BIGINT, row_number));
+}
+
+vector<ColumnBinding> LogicalJoinBackGuard::GetColumnBindings() {
+	return children[0]->GetColumnBindings();
+}
+
+void LogicalJoinBackGuard::ResolveTypes() {
+	types = children[0]->types;
+}
+
+string LogicalJoinBackGuard::GetName() const {
+	return GUARD_NAME;
+}
+
+InsertionOrderPreservingMap<string> LogicalJoinBackGuard::ParamsToString() const {
+	return GuardParameters(key, table);
+}
+
+PhysicalOperator &LogicalJoinBackGuard::CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) {
+	auto &child = planner.CreatePlan(*children[0]);
+	if (!identity->narrow_rows) {
+		throw InternalException("Join-back guard without the narrow rows it guards");
+	}
+	auto column = expressions[0]->Cast<BoundReferenceExpression>().Index();
+	auto &result =
+	    planner.Make<PhysicalJoinBackGuard>(types, estimated_cardinality, *identity->narrow_rows, column, key, table);
+	result.children.push_back(child);
+	return result;
+}
+
+PhysicalJoinBackGuard::PhysicalJoinBackGuard(PhysicalPlan &plan, vector<LogicalType> types,
+                                             idx_t estimated_cardinality, const PhysicalNarrowRows &narrow_rows,
+                                             idx_t row_number_column, string key_p, string table_p)
+    : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, std::move(types), estimated_cardinality),
+      narrow_rows(narrow_rows), row_number_column(row_number_column), key(std::move(key_p)),
+      table(std::move(table_p)) {
+}
+
+string PhysicalJoinBackGuard::GetName() const {
+	return GUARD_NAME;
+}
+
+InsertionOrderPreservingMap<string> PhysicalJoinBackGuard::ParamsToString() const {
+	return GuardParameters(key, table);
+}
+
+unique_ptr<GlobalOperatorState> PhysicalJoinBackGuard::GetGlobalOperatorState(ClientContext &context) const {
+	return make_uniq<JoinBackGuardState>();
+}
+
+OperatorResultType PhysicalJoinBackGuard::Execute(ExecutionContext &context, DataChunk &input, DataChunk &chunk,
+                                                  GlobalOperatorState &gstate_p, OperatorState &state) const {
+	auto &gstate = gstate_p.Cast<JoinBackGuardState>();
+	UnifiedVectorFormat format;
+	input.data[row_number_column].ToUnifiedFormat(format);
+	auto numbers = UnifiedVectorFormat::GetData<int64_t>(format);
+	{
+		std::lock_guard<std::mutex> guard(gstate.lock);
+		for (idx_t i = 0; i < input.size(); i++) {
+			auto number = NumericCast<idx_t>(numbers[format.sel->get_index(i)]);
+			if (number >= gstate.seen.size()) {
+				gstate.seen.resize(number + 1, false);
+			}
+			if (gstate.seen[number]) {
+				throw InvalidInputException("Key %s does not hold: \"%s\" has more than one row for a value of it. %s",
+				                            key, table, Remedy(table));
+			}
+			gstate.seen[number] = true;
+			gstate.seen_count++;
+		}
+	}
+	chunk.Reference(input);
+	return OperatorResultType::NEED_MORE_INPUT;
+}
+
+OperatorFinalResultType PhysicalJoinBackGuard::OperatorFinalize(Pipeline &pipeline, Event &event,
+                                                                ClientContext &context,
+                                                                OperatorFinalizeInput &input) const {
+	auto &gstate = input.global_state.Cast<JoinBackGuardState>();
+	std::lock_guard<std::mutex> guard(gstate.lock);
+	auto expected = narrow_rows.RowsNumbered();
+	if (gstate.seen_count != expected) {
+		throw InvalidInputException(
+		    "Key %s does not hold: %llu of %llu rows found no row of \"%s\" by it; a declared foreign key is broken or "
+		    "the data changed during the query. %s",
+		    key, expected - gstate.seen_count, expected, table, Remedy(table));
+	}
+	return OperatorFinalResultType::FINISHED;
+}
+
+} // namespace merganser

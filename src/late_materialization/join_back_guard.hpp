@@ -1,0 +1,121 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// late_materialization/join_back_guard.hpp
+//
+// Problem: a declared key is a promise. If it is broken, a join-back returns a row twice or loses it.
+// Two operators see that it cannot happen unnoticed:
+//   NarrowRows    above the narrow plan, numbers its rows 0, 1, ... in an extra column
+//   JoinBackGuard above each join of the join-back, checks that every number passes exactly once
+//
+// A number met twice fails the query at once: the key has duplicates. A number not met when the input is exhausted fails
+// it too: no row has the key, so a foreign key is broken or the data changed between the two scans.
+// Errors: InvalidInputException naming the key, the table and merganser_verify.
+// Limit: keys of rows that do not survive the top-N are not looked at.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "settings.hpp"
+
+#include "duckdb/execution/physical_operator.hpp"
+#include "duckdb/planner/operator/logical_extension_operator.hpp"
+
+namespace merganser {
+
+class PhysicalNarrowRows;
+
+//! Ties the physical operators of one join-back together while the physical plan is built.
+struct JoinBackIdentity {
+	optional_ptr<const PhysicalNarrowRows> narrow_rows;
+};
+
+class LogicalNarrowRows : public LogicalExtensionOperator {
+public:
+	//! Delivers its child's columns and one more, BIGINT, under `row_number_index`.
+	LogicalNarrowRows(TableIndex row_number_index, shared_ptr<JoinBackIdentity> identity);
+
+	ColumnBinding RowNumber() const {
+		return ColumnBinding(row_number_index, ProjectionIndex(0));
+	}
+
+	vector<ColumnBinding> GetColumnBindings() override;
+	vector<TableIndex> GetTableIndex() const override;
+	PhysicalOperator &CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) override;
+	string GetName() const override;
+	bool SupportSerialization() const override {
+		return false;
+	}
+
+protected:
+	void ResolveTypes() override;
+
+private:
+	TableIndex row_number_index;
+	shared_ptr<JoinBackIdentity> identity;
+};
+
+class LogicalJoinBackGuard : public LogicalExtensionOperator {
+public:
+	//! `key` and `table` are for the error message and EXPLAIN.
+	LogicalJoinBackGuard(ColumnBinding row_number, string key, string table, shared_ptr<JoinBackIdentity> identity);
+
+	vector<ColumnBinding> GetColumnBindings() override;
+	PhysicalOperator &CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) override;
+	string GetName() const override;
+	InsertionOrderPreservingMap<string> ParamsToString() const override;
+	bool SupportSerialization() const override {
+		return false;
+	}
+
+protected:
+	void ResolveTypes() override;
+
+private:
+	string key;
+	string table;
+	shared_ptr<JoinBackIdentity> identity;
+};
+
+class PhysicalNarrowRows : public PhysicalOperator {
+public:
+	PhysicalNarrowRows(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality);
+
+	string GetName() const override;
+	unique_ptr<GlobalOperatorState> GetGlobalOperatorState(ClientContext &context) const override;
+	OperatorResultType Execute(ExecutionContext &context, DataChunk &input, DataChunk &chunk,
+	                           GlobalOperatorState &gstate, OperatorState &state) const override;
+	bool ParallelOperator() const override {
+		return true;
+	}
+	//! How many rows have been numbered in this execution.
+	idx_t RowsNumbered() const;
+};
+
+class PhysicalJoinBackGuard : public PhysicalOperator {
+public:
+	PhysicalJoinBackGuard(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality,
+	                      const PhysicalNarrowRows &narrow_rows, idx_t row_number_column, string key, string table);
+
+	string GetName() const override;
+	InsertionOrderPreservingMap<string> ParamsToString() const override;
+	unique_ptr<GlobalOperatorState> GetGlobalOperatorState(ClientContext &context) const override;
+	OperatorResultType Execute(ExecutionContext &context, DataChunk &input, DataChunk &chunk,
+	                           GlobalOperatorState &gstate, OperatorState &state) const override;
+	OperatorFinalResultType OperatorFinalize(Pipeline &pipeline, Event &event, ClientContext &context,
+	                                         OperatorFinalizeInput &input) const override;
+	bool RequiresOperatorFinalize() const override {
+		return true;
+	}
+	bool ParallelOperator() const override {
+		return true;
+	}
+
+private:
+	const PhysicalNarrowRows &narrow_rows;
+	idx_t row_number_column;
+	string key;
+	string table;
+};
+
+} // namespace merganser

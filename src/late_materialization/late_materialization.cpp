@@ -1,0 +1,191 @@
+#include "late_materialization/late_materialization.hpp"
+
+#include "decision_log.hpp"
+#include "late_materialization/cost_estimate.hpp"
+#include "late_materialization/join_back.hpp"
+
+#include "duckdb/main/extension/extension_loader.hpp"
+#include "duckdb/optimizer/cte_inlining.hpp"
+#include "duckdb/optimizer/optimizer_extension.hpp"
+#include "duckdb/planner/expression/bound_aggregate_expression.hpp"
+
+#include <chrono>
+
+namespace merganser {
+
+namespace {
+
+const char *const RULE_NAME = "late_materialization";
+
+//! With one output column nothing can be deferred: the rule has nothing to look at.
+bool IsCandidate(const LogicalOperator &op) {
+	if (op.type != LogicalOperatorType::LOGICAL_AGGREGATE_AND_GROUP_BY) {
+		return false;
+	}
+	auto &aggregate = op.Cast<LogicalAggregate>();
+	return !aggregate.groups.empty() && aggregate.groups.size() + aggregate.expressions.size() > 1;
+}
+
+bool Contains(const LogicalOperator &op, const std::function<bool(const LogicalOperator &)> &condition) {
+	if (condition(op)) {
+		return true;
+	}
+	for (auto &child : op.children) {
+		if (Contains(*child, condition)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool IsVolatile(const BoundedAggregate &query) {
+	auto &aggregate = *query.aggregate;
+	auto any_volatile = [](const vector<unique_ptr<Expression>> &expressions) {
+		for (auto &expression : expressions) {
+			if (expression->IsVolatile()) {
+				return true;
+			}
+		}
+		return false;
+	};
+	for (auto &order : query.orders) {
+		if (order.expression->IsVolatile()) {
+			return true;
+		}
+	}
+	return any_volatile(aggregate.groups) || any_volatile(aggregate.expressions) || any_volatile(query.having) ||
+	       aggregate.children[0]->HasVolatileExpressions();
+}
+
+//! One pass over one plan.
+class LateMaterializationPass {
+public:
+	LateMaterializationPass(Optimizer &optimizer, LogicalOperator &root)
+	    : optimizer(optimizer), root(root), relation_keys(optimizer) {
+	}
+
+	void Visit(unique_ptr<LogicalOperator> &op) {
+		if (IsCandidate(*op)) {
+			auto &below = Decide(op);
+			ancestors.clear();
+			Visit(below);
+			return;
+		}
+		ancestors.push_back(op);
+		auto path = ancestors;
+		for (auto &child : op->children) {
+			ancestors = path;
+			Visit(child);
+		}
+	}
+
+private:
+	//! Rewrites the aggregate or not; returns the owner of its input, where the visit goes on.
+	unique_ptr<LogicalOperator> &Decide(unique_ptr<LogicalOperator> &owner) {
+		auto start = std::chrono::steady_clock::now();
+		RuleDecision decision;
+		decision.rule = RULE_NAME;
+		auto reason = DeclineReason::NO_BOUND;
+		auto below = TryApply(owner, decision, reason);
+		decision.applied = below != nullptr;
+		if (decision.applied) {
+			decision.reason = "applied";
+			decision.explanation = "grouped by the key alone; determined columns are fetched for the rows shown";
+		} else {
+			decision.reason = DeclineReasons::Code(reason);
+			decision.explanation = DeclineReasons::Sentence(reason);
+		}
+		std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
+		decision.microseconds = elapsed.count();
+		DecisionLog::Get(optimizer.context).Record(std::move(decision));
+		return below ? *below : owner->children[0];
+	}
+
+	optional_ptr<unique_ptr<LogicalOperator>> TryApply(unique_ptr<LogicalOperator> &owner, RuleDecision &decision,
+	                                                   DeclineReason &reason) {
+		auto &context = optimizer.context;
+		if (!Settings::LateMaterialization(context)) {
+			reason = DeclineReason::SWITCHED_OFF;
+			return nullptr;
+		}
+		auto &aggregate = owner->Cast<LogicalAggregate>();
+		if (aggregate.grouping_sets.size() > 1 || !aggregate.grouping_functions.empty()) {
+			reason = DeclineReason::GROUPING_SETS;
+			return nullptr;
+		}
+		BoundedAggregate query;
+		if (!BoundedAggregate::TryMatch(ancestors, owner, Settings::LateMaterializationMaxRows(context), query,
+		                                reason)) {
+			return nullptr;
+		}
+		if (IsVolatile(query)) {
+			reason = DeclineReason::VOLATILE_EXPRESSION;
+			return nullptr;
+		}
+		AggregateInput input(context, relation_keys, *aggregate.children[0]);
+		Deferral deferral(input, query);
+		if (!TryChoose(input, deferral, decision, reason)) {
+			return nullptr;
+		}
+		for (auto &fact : deferral.Facts()) {
+			decision.facts.push_back(fact);
+		}
+		JoinBack join_back(optimizer, input, deferral, query);
+		join_back.Apply(root);
+		return join_back.NarrowInput();
+	}
+
+	bool TryChoose(const AggregateInput &input, Deferral &deferral, RuleDecision &decision, DeclineReason &reason) {
+		auto max_chain = Settings::LateMaterializationMaxChain(optimizer.context);
+		if (!deferral.TryFind(max_chain, reason)) {
+			return false;
+		}
+		if (!Settings::LateMaterializationCost(optimizer.context)) {
+			return true;
+		}
+		for (auto thin = CostEstimate(input, deferral).FindThinLink(); thin.IsValid();
+		     thin = CostEstimate(input, deferral).FindThinLink()) {
+			if (!deferral.TryWithoutLink(thin.GetIndex(), max_chain, reason)) {
+				return false;
+			}
+		}
+		CostEstimate estimate(input, deferral);
+		decision.facts.emplace_back("estimate", estimate.ToString());
+		if (!estimate.Pays()) {
+			reason = DeclineReason::NOT_WORTH_IT;
+			return false;
+		}
+		return true;
+	}
+
+	Optimizer &optimizer;
+	LogicalOperator &root;
+	RelationKeys relation_keys;
+	AncestorPath ancestors;
+};
+
+void Run(OptimizerExtensionInput &extension_input, unique_ptr<LogicalOperator> &plan) {
+	auto &optimizer = extension_input.optimizer;
+	DecisionLog::Get(extension_input.context).Clear();
+	if (!Contains(*plan, IsCandidate)) {
+		return;
+	}
+	auto is_cte = [](const LogicalOperator &op) { return op.type == LogicalOperatorType::LOGICAL_MATERIALIZED_CTE; };
+	if (Contains(*plan, is_cte) && !optimizer.OptimizerDisabled(OptimizerType::CTE_INLINING)) {
+		// DuckDB inlines CTEs right after this rule; done here already, the rule sees their scans.
+		CTEInlining inlining(optimizer);
+		plan = inlining.Optimize(std::move(plan));
+	}
+	LateMaterializationPass pass(optimizer, *plan);
+	pass.Visit(plan);
+}
+
+} // namespace
+
+void LateMaterialization::Register(ExtensionLoader &loader) {
+	OptimizerExtension extension;
+	extension.pre_optimize_function = Run;
+	OptimizerExtension::Register(DBConfig::GetConfig(loader.GetDatabaseInstance()), std::move(extension));
+}
+
+} // namespace merganser

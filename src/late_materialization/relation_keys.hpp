@@ -1,0 +1,87 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// late_materialization/relation_keys.hpp
+//
+// Finds the keys and foreign keys of what a bound plan scans, as column bindings.
+//   a DuckDB table                        its enforced and declared keys
+//   a scan of files                       keys declared on a view that shows that very scan, whether the query names the
+//                                         view or calls read_parquet('...') itself
+//   the subtree of a view with filters    keys declared on the view: they hold for the rows the view shows, so the whole
+//                                         subtree is the relation
+//
+// A bound plan does not say which views it was made from. So each declared view is bound once and compared with what the
+// plan holds: same functions, arguments, columns and expressions, up to table indexes.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "declarations/declaration_store.hpp"
+
+#include "duckdb/optimizer/optimizer.hpp"
+#include "duckdb/planner/column_binding_map.hpp"
+#include "duckdb/planner/operator/logical_get.hpp"
+
+namespace merganser {
+
+struct RelationKey {
+	vector<ColumnBinding> columns;
+	//! "customer (c_custkey)".
+	string name;
+	//! Name of the table or view that merganser_verify takes.
+	string object;
+	bool enforced = false;
+	//! A column may be NULL: rows with NULL are not told apart.
+	bool nullable = false;
+	//! Equality of a column's type is not identity.
+	bool inexact = false;
+
+	bool IsUsable() const {
+		return !nullable && !inexact;
+	}
+};
+
+struct RelationForeignKey {
+	vector<ColumnBinding> columns;
+	QualifiedName referenced;
+	vector<string> referenced_columns;
+	string name;
+	bool nullable = true;
+};
+
+struct ScanKeys {
+	//! "customer".
+	string name;
+	//! The table or views whose keys these are; foreign keys point to them.
+	vector<QualifiedName> objects;
+	vector<RelationKey> keys;
+	vector<RelationForeignKey> foreign_keys;
+};
+
+struct ViewMatch {
+	string name;
+	vector<string> column_names;
+	vector<RelationKey> keys;
+};
+
+class RelationKeys {
+public:
+	explicit RelationKeys(Optimizer &optimizer);
+	~RelationKeys();
+
+	//! Whether the scan can be read again with the same rows; if so, its keys, which may be none.
+	bool TryOfScan(const LogicalGet &get, ScanKeys &result);
+	//! Whether the subtree is a declared view that is more than a scan under projections.
+	bool TryMatchView(LogicalOperator &op, ViewMatch &result);
+
+private:
+	struct DeclaredView;
+
+	void BindDeclaredViews();
+
+	Optimizer &optimizer;
+	bool views_bound = false;
+	vector<unique_ptr<DeclaredView>> views;
+};
+
+} // namespace merganser
