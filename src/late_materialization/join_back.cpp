@@ -39,8 +39,8 @@ void JoinBack::Apply(LogicalOperator &root) {
 	replacer.VisitOperator(root);
 }
 
-unique_ptr<LogicalOperator> &JoinBack::NarrowInput() {
-	return narrow_aggregate->children[0];
+LogicalAggregate &JoinBack::NarrowAggregate() {
+	return *narrow_aggregate;
 }
 
 unique_ptr<LogicalOperator> JoinBack::BuildNarrowAggregate() {

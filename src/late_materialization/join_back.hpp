@@ -37,8 +37,8 @@ public:
 
 	//! Replaces the query's aggregate and repoints the bindings above it, up to `root`.
 	void Apply(LogicalOperator &root);
-	//! Owner of the narrow aggregate's input, for rules that go on below.
-	unique_ptr<LogicalOperator> &NarrowInput();
+	//! The narrow plan's aggregate, for rules that go on below.
+	LogicalAggregate &NarrowAggregate();
 
 private:
 	unique_ptr<LogicalOperator> BuildNarrowAggregate();

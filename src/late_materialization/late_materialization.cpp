@@ -2,6 +2,7 @@
 
 #include "decision_log.hpp"
 #include "late_materialization/cost_estimate.hpp"
+#include "late_materialization/foreign_key_elimination.hpp"
 #include "late_materialization/join_back.hpp"
 
 #include "duckdb/main/extension/extension_loader.hpp"
@@ -132,7 +133,11 @@ private:
 		}
 		JoinBack join_back(optimizer, input, deferral, query);
 		join_back.Apply(root);
-		return join_back.NarrowInput();
+		ForeignKeyElimination elimination(context, join_back.NarrowAggregate(), input);
+		for (auto &foreign_key : elimination.Apply(deferral.Chain())) {
+			decision.facts.emplace_back("foreign key", foreign_key);
+		}
+		return join_back.NarrowAggregate().children[0];
 	}
 
 	bool TryChoose(const AggregateInput &input, Deferral &deferral, RuleDecision &decision, DeclineReason &reason) {

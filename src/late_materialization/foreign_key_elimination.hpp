@@ -1,0 +1,48 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// late_materialization/foreign_key_elimination.hpp
+//
+// Problem: once the wide columns of a dimension are fetched by the join-back, the narrow plan often joins the dimension
+// only to find that a row exists, which a foreign key already says.
+//   narrow plan of Q10:  orders JOIN customer ON o_custkey = c_custkey   with  orders (o_custkey) -> customer (c_custkey)
+//   becomes:             orders, grouped by o_custkey
+//
+// Sound when the foreign key's columns are never NULL, point to a key of the dimension, and are equated to it in every
+// row: then each row joins exactly one row of the dimension, so the join neither drops nor repeats rows. Required besides:
+// no filter on the dimension, no other column of it used in the narrow plan. The dimension's key columns are replaced by the
+// foreign key's wherever they are used.
+// Only dimensions of the join-back chain are removed, so the guard there sees a broken foreign key of a surviving row.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "late_materialization/deferral.hpp"
+
+namespace merganser {
+
+class ForeignKeyElimination {
+public:
+	//! `narrow` is the narrow plan's aggregate, over the plan that `input` describes.
+	ForeignKeyElimination(ClientContext &context, LogicalAggregate &narrow, const AggregateInput &input);
+
+	//! Removes dimensions of the chain until none can be; returns the foreign keys it relied on, for people.
+	vector<string> Apply(const vector<JoinBackLink> &chain);
+
+private:
+	struct Dimension;
+
+	bool TryRemove(const BaseRelation &relation, string &foreign_key_name);
+	bool TryFindDimension(const BaseRelation &relation, Dimension &result);
+	bool TryReplaceKey(const BaseRelation &dimension, const RelationForeignKey &foreign_key, const BaseRelation &from,
+	                   Dimension &place);
+	bool AllUsesReplaceable(LogicalOperator &op, const Dimension &place);
+	void ReplaceUses(unique_ptr<LogicalOperator> &op, const Dimension &place);
+
+	ClientContext &context;
+	LogicalAggregate &narrow;
+	const AggregateInput &input;
+	unordered_set<const LogicalOperator *> removed;
+};
+
+} // namespace merganser
