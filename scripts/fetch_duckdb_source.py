@@ -1,8 +1,8 @@
 """Fetch the DuckDB source distribution that matches the installed wheel, and print its `external/duckdb` folder.
 
-The headers must come from exactly the version that will load the extension. The archive is downloaded once with pip into
-a cache outside the source tree (`MERGANSER_CACHE`, default `~/.cache/merganser`) and unpacked next to itself; a later
-call finds it there and needs no network.
+The headers must come from exactly the version that will load the extension. The archive is downloaded once with pip
+into a cache outside the source tree (`MERGANSER_CACHE`, default `~/.cache/merganser`) and unpacked next to itself; a
+later call finds it there and needs no network.
 """
 
 import importlib.metadata
