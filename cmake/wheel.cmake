@@ -53,26 +53,29 @@ if(MERGANSER_SANITIZE)
   target_link_options(merganser_objects PUBLIC -fsanitize=address,undefined)
 endif()
 
+# DuckDB loads a shared object only with its 512-byte footer at the end, which stripping or re-linking would lose; so it is
+# always appended to a copy, last: <name>.duckdb_extension in the build folder.
+function(make_loadable TARGET EXTENSION_VERSION)
+  set_target_properties(${TARGET} PROPERTIES
+    PREFIX "" SUFFIX ".so"
+    BUILD_RPATH "${DUCKDB_MODULE_FOLDER}" INSTALL_RPATH "$ORIGIN/.." BUILD_RPATH_USE_ORIGIN OFF)
+  add_custom_command(TARGET ${TARGET} POST_BUILD
+    COMMAND ${Python_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/scripts/append_footer.py
+            $<TARGET_FILE:${TARGET}> ${CMAKE_CURRENT_BINARY_DIR}/${TARGET}.duckdb_extension
+            --duckdb-version ${DUCKDB_VERSION} --platform ${DUCKDB_PLATFORM} --extension-version ${EXTENSION_VERSION})
+endfunction()
+
 add_library(merganser MODULE)
 target_link_libraries(merganser PRIVATE merganser_objects)
-set_target_properties(merganser PROPERTIES
-  PREFIX "" SUFFIX ".so"
-  BUILD_RPATH "${DUCKDB_MODULE_FOLDER}" INSTALL_RPATH "$ORIGIN/.." BUILD_RPATH_USE_ORIGIN OFF)
-
-# DuckDB loads a shared object only with its 512-byte footer at the end, which stripping or re-linking would lose; so it is
-# always appended to a copy, last.
-set(MERGANSER_EXTENSION ${CMAKE_CURRENT_BINARY_DIR}/merganser.duckdb_extension)
-add_custom_command(TARGET merganser POST_BUILD
-  COMMAND ${Python_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/scripts/append_footer.py
-          $<TARGET_FILE:merganser> ${MERGANSER_EXTENSION}
-          --duckdb-version ${DUCKDB_VERSION} --platform ${DUCKDB_PLATFORM} --extension-version ${PROJECT_VERSION})
+make_loadable(merganser ${PROJECT_VERSION})
 
 # A checkout runs straight from python/; a wheel carries the same file beside the package's modules.
-if(NOT SKBUILD)
-  add_custom_command(TARGET merganser POST_BUILD
-    COMMAND ${CMAKE_COMMAND} -E copy_if_different ${MERGANSER_EXTENSION}
-            ${CMAKE_CURRENT_SOURCE_DIR}/python/merganser/merganser.duckdb_extension)
-else()
+if(SKBUILD)
   set_target_properties(merganser PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/merganser.duckdb_extension DESTINATION merganser COMPONENT wheel)
+else()
+  add_custom_command(TARGET merganser POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -E copy_if_different ${CMAKE_CURRENT_BINARY_DIR}/merganser.duckdb_extension
+            ${CMAKE_CURRENT_SOURCE_DIR}/python/merganser/merganser.duckdb_extension)
+  include(cmake/tests.cmake)
 endif()
-install(FILES "${MERGANSER_EXTENSION}" DESTINATION merganser COMPONENT wheel)
