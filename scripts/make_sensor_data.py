@@ -4,7 +4,7 @@ Columns: plant, device, tag1, tag2, tag3 (text), time, temperature, pressure, st
 (tag1, tag2, tag3) is one device, as is `device`; a plant has many. Every region holds whole devices and is sorted by
 (device, time), which is also (tag1, tag2, tag3, time); a plant may span two regions.
 
-Two in forty steps from one reading to the next are special: one is longer than the gap, and starts a new session, and one
+Two in forty steps from one reading to the next are special: one is longer than the gap and starts a new session, one
 is exactly the gap, which tells a closed comparison from a half-open one. The same arguments give the same data.
 """
 
