@@ -1,10 +1,14 @@
-# Two commands do everything: `make demo` and `make test`.
-PYTHON ?= python3
-VENV   := .venv
-BIN    := $(VENV)/bin
-BUILD  := build/release
+# Two commands do everything: `make demo` and `make test`. docs/building.md and docs/testing.md explain the others.
+PYTHON    ?= python3
+SCALE     ?= 1
+BUILD     ?= build/release
+VENV      := .venv
+BIN       := $(VENV)/bin
+CPP       := $(shell find src test -name '*.cpp' -o -name '*.hpp')
+CONFIGURE := -DCMAKE_BUILD_TYPE=Release
 
-.PHONY: venv build test demo bench lint format sanitize release clean
+.PHONY: build venv demo bench test test-programs test-cpp test-python test-slow goldens \
+        lint format tidy sanitize release clean
 
 build: $(BUILD)/build.ninja
 	$(BIN)/ninja -C $(BUILD)
@@ -12,11 +16,55 @@ build: $(BUILD)/build.ninja
 venv: $(VENV)/ready
 
 $(VENV)/ready: requirements-dev.txt
+	scripts/check_system_packages.sh $(PYTHON)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --requirement requirements-dev.txt
 	echo "$(CURDIR)/python" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/merganser.pth"
 	touch $@
 
 $(BUILD)/build.ninja: $(VENV)/ready
-	$(BIN)/cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release \
+	$(BIN)/cmake -S . -B $(BUILD) -G Ninja $(CONFIGURE) \
 	  -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja
+
+demo: build
+	$(BIN)/python benchmark/demo.py --scale $(SCALE)
+
+bench: build
+	$(BIN)/python benchmark/late_materialization.py --scale $(SCALE)
+
+# ---------------------------------------------------------------- tests
+
+test: test-cpp test-python
+
+test-programs: build
+	$(BIN)/ninja -C $(BUILD) merganser_test tpch tpcds
+
+test-cpp: test-programs
+	$(BIN)/python test/cpp/run.py $(BUILD)/merganser_test.so
+
+test-python: test-programs
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+test-slow: test-programs
+	$(BIN)/python -m pytest -m slow --hypothesis-profile long
+
+goldens: build
+	$(BIN)/python -m pytest --quiet --regenerate-goldens test/python
+
+# ---------------------------------------------------------------- checks
+
+lint: $(BUILD)/build.ninja
+	$(BIN)/clang-format --dry-run -Werror $(CPP)
+	$(BIN)/ruff format --quiet --check .
+	$(BIN)/ruff check --quiet .
+
+tidy: build
+	$(BIN)/python scripts/run_clang_tidy.py $(BUILD)
+
+format: $(VENV)/ready
+	$(BIN)/clang-format -i $(CPP)
+	$(BIN)/ruff format --quiet .
+	$(BIN)/ruff check --quiet --fix .
+
+clean:
+	rm -rf build python/merganser/merganser.duckdb_extension

@@ -25,6 +25,7 @@ TEST_CASE("Version and platform both have to fit", "[version_guard]") {
 
 TEST_CASE("A database with the extension inside has its settings", "[version_guard]") {
 	OpenDatabase database;
-	auto result = database.Run("SELECT sum(i) FROM range(4) t(i), (SELECT current_setting('merganser_late_materialization'))");
+	auto result =
+	    database.Run("SELECT sum(i) FROM range(4) t(i), (SELECT current_setting('merganser_late_materialization'))");
 	REQUIRE(result->Fetch()->GetValue(0, 0).GetValue<int64_t>() == 6);
 }

@@ -2,11 +2,15 @@
 
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import merganser
 import pytest
 import sqllogic
+from make_tpcds import benchmark_extension
+
+EXTENSIONS = {name: partial(benchmark_extension, name) for name in ("tpch", "tpcds")}
 
 
 class SqlFile(pytest.File):
@@ -28,7 +32,7 @@ class SqlItem(pytest.Item):
 
     def runtest(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            sqllogic.Runner(merganser.connect, Path(folder), self.variant).run(self.parsed)
+            sqllogic.Runner(merganser.connect, Path(folder), self.variant, EXTENSIONS).run(self.parsed)
 
     def repr_failure(self, excinfo, style=None):
         if excinfo.errisinstance((sqllogic.Mismatch, sqllogic.FileError)):

@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 
 import duckdb
-import merganser
 import pytest
 import sqllogic
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -223,7 +224,7 @@ def test_pytest_reports_a_failing_file(tmp_path):
     (tmp_path / "case.test").write_text(
         "# variants: threads=1,2\n\nquery T\nSELECT current_setting('threads')\n----\n1\n"
     )
-    paths = f"pythonpath={lane} {Path(merganser.__file__).parents[1]}"
+    paths = f"pythonpath={lane} {ROOT / 'python'} {ROOT / 'scripts'}"
     command = [
         sys.executable,
         "-m",
