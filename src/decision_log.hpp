@@ -39,9 +39,28 @@ public:
 	const vector<RuleDecision> &Decisions() const {
 		return decisions;
 	}
+	//! Whether rules are held back on this connection, to plan a statement as plain DuckDB would.
+	bool rules_off = false;
 
 private:
 	vector<RuleDecision> decisions;
+};
+
+//! While it lives, our rules leave every plan of the connection alone.
+class RulesOff {
+public:
+	explicit RulesOff(ClientContext &context) : log(DecisionLog::Get(context)), previous(log.rules_off) {
+		log.rules_off = true;
+	}
+	~RulesOff() {
+		log.rules_off = previous;
+	}
+	RulesOff(const RulesOff &) = delete;
+	RulesOff &operator=(const RulesOff &) = delete;
+
+private:
+	DecisionLog &log;
+	bool previous;
 };
 
 } // namespace merganser

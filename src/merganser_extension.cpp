@@ -8,6 +8,7 @@
 
 #include "declarations/alter_interception.hpp"
 #include "late_materialization/late_materialization.hpp"
+#include "report/explain_function.hpp"
 #include "settings.hpp"
 #include "syntax/grammar.hpp"
 #include "version_guard.hpp"
@@ -22,6 +23,7 @@ static void Load(ExtensionLoader &loader) {
 	Grammar::Register(loader);  // parsing comes first
 	AlterInterception::Register(loader);   // ALTER that states declarations, or touches what they name
 	LateMaterialization::Register(loader); // on the bound plan, before DuckDB's optimizers
+	ExplainFunction::Register(loader);     // last, as it tells what all the others did
 }
 
 } // namespace merganser

@@ -171,8 +171,9 @@ private:
 
 void Run(OptimizerExtensionInput &extension_input, unique_ptr<LogicalOperator> &plan) {
 	auto &optimizer = extension_input.optimizer;
-	DecisionLog::Get(extension_input.context).Clear();
-	if (!Contains(*plan, IsCandidate)) {
+	auto &log = DecisionLog::Get(extension_input.context);
+	log.Clear();
+	if (log.rules_off || !Contains(*plan, IsCandidate)) {
 		return;
 	}
 	auto is_cte = [](const LogicalOperator &op) { return op.type == LogicalOperatorType::LOGICAL_MATERIALIZED_CTE; };

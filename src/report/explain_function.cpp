@@ -1,0 +1,112 @@
+#include "report/explain_function.hpp"
+
+#include "decision_log.hpp"
+
+#include "duckdb/function/table_function.hpp"
+#include "duckdb/main/client_context.hpp"
+#include "duckdb/main/connection.hpp"
+#include "duckdb/main/extension/extension_loader.hpp"
+#include "duckdb/optimizer/optimizer.hpp"
+#include "duckdb/planner/planner.hpp"
+
+namespace merganser {
+
+namespace {
+
+struct ExplainRow {
+	string section;
+	string item;
+	string text;
+};
+
+struct ExplainBindData : public TableFunctionData {
+	vector<ExplainRow> rows;
+};
+
+struct ExplainState : public GlobalTableFunctionState {
+	idx_t position = 0;
+};
+
+unique_ptr<SQLStatement> ParseOne(ClientContext &context, const string &sql) {
+	// The caller's connection is busy binding us; only parsing happens on this one.
+	Connection parsing(*context.db);
+	auto statements = parsing.ExtractStatements(sql);
+	if (statements.size() != 1) {
+		throw BinderException("merganser_explain takes exactly one statement, but the text has %llu",
+		                      statements.size());
+	}
+	return std::move(statements[0]);
+}
+
+//! The plan DuckDB would run, as text.
+string OptimizedPlan(ClientContext &context, const string &sql) {
+	Planner planner(context);
+	planner.CreatePlan(ParseOne(context, sql));
+	auto plan = std::move(planner.plan);
+	if (plan->RequireOptimizer()) {
+		Optimizer optimizer(*planner.binder, context);
+		plan = optimizer.Optimize(std::move(plan));
+	}
+	plan->ResolveOperatorTypes();
+	return plan->ToString();
+}
+
+void AddDecisions(const DecisionLog &log, vector<ExplainRow> &rows) {
+	for (auto &decision : log.Decisions()) {
+		rows.push_back({"decision", decision.rule, decision.reason + ": " + decision.explanation});
+		for (auto &fact : decision.facts) {
+			rows.push_back({"fact", fact.first, fact.second});
+		}
+		rows.push_back({"timing", decision.rule,
+		                StringUtil::Format("%llu microseconds", idx_t(decision.microseconds))});
+	}
+}
+
+unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &input, vector<LogicalType> &types,
+                              vector<Identifier> &names) {
+	types = {LogicalType::VARCHAR, LogicalType::VARCHAR, LogicalType::VARCHAR};
+	names = {"section", "item", "text"};
+	if (input.inputs[0].IsNull()) {
+		throw BinderException("merganser_explain takes the text of a statement, not NULL");
+	}
+	auto sql = input.inputs[0].GetValue<string>();
+	auto result = make_uniq<ExplainBindData>();
+	string before;
+	{
+		RulesOff without_rules(context);
+		before = OptimizedPlan(context, sql);
+	}
+	auto &log = DecisionLog::Get(context);
+	auto after = OptimizedPlan(context, sql);
+	AddDecisions(log, result->rows);
+	result->rows.push_back({"plan", "before", std::move(before)});
+	result->rows.push_back({"plan", "after", std::move(after)});
+	log.Clear();
+	return std::move(result);
+}
+
+unique_ptr<GlobalTableFunctionState> Init(ClientContext &context, TableFunctionInitInput &input) {
+	return make_uniq<ExplainState>();
+}
+
+void Execute(ClientContext &context, TableFunctionInput &input, DataChunk &output) {
+	auto &rows = input.bind_data->Cast<ExplainBindData>().rows;
+	auto &state = input.global_state->Cast<ExplainState>();
+	auto count = MinValue<idx_t>(STANDARD_VECTOR_SIZE, rows.size() - state.position);
+	for (idx_t i = 0; i < count; i++) {
+		auto &row = rows[state.position++];
+		output.data[0].Append(Value(row.section));
+		output.data[1].Append(Value(row.item));
+		output.data[2].Append(Value(row.text));
+	}
+	output.SetChildCardinality(count);
+}
+
+} // namespace
+
+void ExplainFunction::Register(ExtensionLoader &loader) {
+	TableFunction function("merganser_explain", {LogicalType::VARCHAR}, Execute, Bind, Init);
+	loader.RegisterFunction(function);
+}
+
+} // namespace merganser
