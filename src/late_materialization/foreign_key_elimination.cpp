@@ -4,6 +4,7 @@
 #include "duckdb/planner/expression/bound_cast_expression.hpp"
 #include "duckdb/planner/expression/bound_columnref_expression.hpp"
 #include "duckdb/planner/expression/bound_comparison_expression.hpp"
+#include "duckdb/planner/expression/bound_operator_expression.hpp"
 #include "duckdb/planner/expression_iterator.hpp"
 #include "duckdb/planner/logical_operator_visitor.hpp"
 #include "duckdb/planner/operator/list.hpp"
@@ -67,13 +68,19 @@ void VisitExpressions(LogicalOperator &op, const std::function<void(unique_ptr<E
 	LogicalOperatorVisitor::EnumerateExpressions(op, [&](unique_ptr<Expression> *expression) { callback(*expression); });
 }
 
-//! `x = x`, which the foreign key's columns, never NULL, always fulfil.
+//! Whether the condition is `x = x`.
 bool IsTrivialEquality(const Expression &expression) {
 	if (expression.GetExpressionType() != ExpressionType::COMPARE_EQUAL) {
 		return false;
 	}
 	auto &comparison = expression.Cast<BoundFunctionExpression>();
 	return BoundComparisonExpression::Left(comparison).Equals(BoundComparisonExpression::Right(comparison));
+}
+
+unique_ptr<Expression> IsNotNull(unique_ptr<Expression> value) {
+	auto result = make_uniq<BoundOperatorExpression>(ExpressionType::OPERATOR_IS_NOT_NULL, LogicalType::BOOLEAN);
+	result->GetChildrenMutable().push_back(std::move(value));
+	return std::move(result);
 }
 
 } // namespace
@@ -87,6 +94,8 @@ struct ForeignKeyElimination::Dimension {
 	vector<reference<LogicalOperator>> above_scan;
 	//! All columns the dimension delivers to the join.
 	column_binding_set_t columns;
+	//! Whether the foreign key's value can be NULL, in which case the row joins nothing.
+	bool nullable = true;
 	//! Key column as the join sees it -> the foreign key's value.
 	column_binding_map_t<unique_ptr<Expression>> replacements;
 
@@ -101,9 +110,16 @@ struct ForeignKeyElimination::Dimension {
 		                   [&](const ColumnBinding &column) { return columns.find(column) != columns.end(); });
 	}
 
-	//! Whether the condition only says that the dimension's row exists.
-	bool MakesTrivial(const Expression &condition) const {
-		return Uses(condition) && IsTrivialEquality(*Replaced(condition));
+	//! The condition without the dimension. One that only says the dimension's row exists becomes x IS NOT NULL, or
+	//! nothing where x cannot be NULL.
+	void AddReplaced(const Expression &condition, vector<unique_ptr<Expression>> &result) const {
+		auto replaced = Replaced(condition);
+		if (!Uses(condition) || !IsTrivialEquality(*replaced)) {
+			result.push_back(std::move(replaced));
+		} else if (nullable) {
+			auto &value = BoundComparisonExpression::Left(replaced->Cast<BoundFunctionExpression>());
+			result.push_back(IsNotNull(value.Copy()));
+		}
 	}
 
 	unique_ptr<Expression> Replaced(const Expression &expression) const {
@@ -149,8 +165,7 @@ bool ForeignKeyElimination::TryRemove(const BaseRelation &relation, string &fore
 		}
 		for (auto &foreign_key : from.foreign_keys) {
 			Dimension place;
-			if (foreign_key.nullable || !TryFindDimension(relation, place) ||
-			    !TryReplaceKey(relation, foreign_key, from, place) || !AllUsesReplaceable(narrow, place)) {
+			if (!TryFindDimension(relation, place) || !TryReplaceKey(relation, foreign_key, from, place) || !AllUsesReplaceable(narrow, place)) {
 				continue;
 			}
 			for (auto &group : narrow.groups) {
@@ -195,6 +210,7 @@ bool ForeignKeyElimination::TryReplaceKey(const BaseRelation &dimension, const R
 	    dimension.objects.end()) {
 		return false;
 	}
+	place.nullable = foreign_key.nullable;
 	AncestorPath path;
 	if (!TryFindPath(narrow.children[0], *from.source, path)) {
 		return false;
@@ -280,9 +296,7 @@ void ForeignKeyElimination::ReplaceUses(unique_ptr<LogicalOperator> &op, const D
 				                                                          condition.GetLHS().Copy(),
 				                                                          condition.GetRHS().Copy())
 				                      : condition.GetJoinExpression().Copy();
-				if (!place.MakesTrivial(*expression)) {
-					remaining.push_back(place.Replaced(*expression));
-				}
+				place.AddReplaced(*expression, remaining);
 			}
 		}
 		op = std::move(sibling);
@@ -296,15 +310,14 @@ void ForeignKeyElimination::ReplaceUses(unique_ptr<LogicalOperator> &op, const D
 	}
 	if (op->type == LogicalOperatorType::LOGICAL_FILTER) {
 		op->Cast<LogicalFilter>().SplitPredicates();
+		vector<unique_ptr<Expression>> conditions;
+		for (auto &condition : op->expressions) {
+			place.AddReplaced(*condition, conditions);
+		}
+		op->expressions = std::move(conditions);
+	} else {
+		VisitExpressions(*op, [&](unique_ptr<Expression> &expression) { expression = place.Replaced(*expression); });
 	}
-	if (op->type == LogicalOperatorType::LOGICAL_FILTER) {
-		auto &conditions = op->expressions;
-		conditions.erase(
-		    std::remove_if(conditions.begin(), conditions.end(),
-		                   [&](unique_ptr<Expression> &condition) { return place.MakesTrivial(*condition); }),
-		    conditions.end());
-	}
-	VisitExpressions(*op, [&](unique_ptr<Expression> &expression) { expression = place.Replaced(*expression); });
 	for (auto &child : op->children) {
 		ReplaceUses(child, place);
 	}

@@ -8,10 +8,10 @@
 //   narrow plan of Q10:  orders JOIN customer ON o_custkey = c_custkey   with  orders (o_custkey) -> customer (c_custkey)
 //   becomes:             orders, grouped by o_custkey
 //
-// Sound when the foreign key's columns are never NULL, point to a key of the dimension, and are equated to it in every
-// row: then each row joins exactly one row of the dimension, so the join neither drops nor repeats rows. Required besides:
-// no filter on the dimension, no other column of it used in the narrow plan. The dimension's key columns are replaced by the
-// foreign key's wherever they are used.
+// Sound when the foreign key points to a key of the dimension and is equated to it in every row: then each row whose
+// foreign key is not NULL joins exactly one row of the dimension, so the join only drops rows with NULL, which
+// `o_custkey IS NOT NULL` does as well. Required besides: no filter on the dimension, no other column of it used in the
+// narrow plan. The dimension's key columns are replaced by the foreign key's wherever they are used.
 // Only dimensions of the join-back chain are removed, so the guard there sees a broken foreign key of a surviving row.
 //===----------------------------------------------------------------------===//
 
