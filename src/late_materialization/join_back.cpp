@@ -89,7 +89,7 @@ unique_ptr<LogicalOperator> JoinBack::LimitRows(unique_ptr<LogicalOperator> narr
 	auto limit = make_uniq<LogicalLimit>(BoundLimitNode::ConstantValue(NumericCast<int64_t>(query.bound)),
 	                                     BoundLimitNode());
 	limit->children.push_back(std::move(order));
-	auto rows = make_uniq<LogicalNarrowRows>(optimizer.binder.GenerateTableIndex(), identity);
+	auto rows = make_uniq<LogicalNarrowRows>(optimizer.binder.GenerateTableIndex(), query.bound, identity);
 	row_number = rows->RowNumber();
 	rows->children.push_back(std::move(limit));
 	return std::move(rows);
@@ -120,7 +120,7 @@ unique_ptr<LogicalOperator> JoinBack::AddLink(unique_ptr<LogicalOperator> plan, 
 		materialized_type[column] = TypeOf(column);
 	}
 
-	auto guard = make_uniq<LogicalJoinBackGuard>(row_number, key.name, key.object, identity);
+	auto guard = make_uniq<LogicalJoinBackGuard>(row_number, query.bound, key.name, key.object, identity);
 	guard->children.push_back(std::move(join));
 	return std::move(guard);
 }

@@ -27,10 +27,19 @@ public:
 	idx_t seen_count = 0;
 };
 
-InsertionOrderPreservingMap<string> GuardParameters(const string &key, const string &table) {
+//! EXPLAIN ANALYZE titles every operator of an extension "Extension", so the parameters say which one it is.
+InsertionOrderPreservingMap<string> GuardParameters(const string &key, const string &table, idx_t rows) {
 	InsertionOrderPreservingMap<string> result;
+	result["Join-back guard"] = key;
 	result["Table"] = table;
-	result["Key"] = key;
+	PhysicalOperator::SetEstimatedCardinality(result, rows);
+	return result;
+}
+
+InsertionOrderPreservingMap<string> NarrowRowsParameters(idx_t rows) {
+	InsertionOrderPreservingMap<string> result;
+	result["Narrow rows"] = StringUtil::Format("at most %llu", rows);
+	PhysicalOperator::SetEstimatedCardinality(result, rows);
 	return result;
 }
 
@@ -41,8 +50,17 @@ string Remedy(const string &table) {
 
 } // namespace
 
-LogicalNarrowRows::LogicalNarrowRows(TableIndex row_number_index, shared_ptr<JoinBackIdentity> identity)
-    : row_number_index(row_number_index), identity(std::move(identity)) {
+LogicalNarrowRows::LogicalNarrowRows(TableIndex row_number_index, idx_t bound, shared_ptr<JoinBackIdentity> identity)
+    : row_number_index(row_number_index), bound(bound), identity(std::move(identity)) {
+	SetEstimatedCardinality(bound);
+}
+
+InsertionOrderPreservingMap<string> LogicalNarrowRows::ParamsToString() const {
+	return NarrowRowsParameters(bound);
+}
+
+InsertionOrderPreservingMap<string> PhysicalNarrowRows::ParamsToString() const {
+	return NarrowRowsParameters(estimated_cardinality);
 }
 
 vector<ColumnBinding> LogicalNarrowRows::GetColumnBindings() {
@@ -66,7 +84,7 @@ string LogicalNarrowRows::GetName() const {
 
 PhysicalOperator &LogicalNarrowRows::CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) {
 	auto &child = planner.CreatePlan(*children[0]);
-	auto &result = planner.Make<PhysicalNarrowRows>(types, estimated_cardinality);
+	auto &result = planner.Make<PhysicalNarrowRows>(types, bound);
 	result.children.push_back(child);
 	identity->narrow_rows = result.Cast<PhysicalNarrowRows>();
 	return result;
@@ -103,9 +121,10 @@ idx_t PhysicalNarrowRows::RowsNumbered() const {
 	return op_state ? op_state->Cast<NarrowRowsState>().numbered.load() : 0;
 }
 
-LogicalJoinBackGuard::LogicalJoinBackGuard(ColumnBinding row_number, string key_p, string table_p,
+LogicalJoinBackGuard::LogicalJoinBackGuard(ColumnBinding row_number, idx_t bound, string key_p, string table_p,
                                            shared_ptr<JoinBackIdentity> identity)
-    : key(std::move(key_p)), table(std::move(table_p)), identity(std::move(identity)) {
+    : bound(bound), key(std::move(key_p)), table(std::move(table_p)), identity(std::move(identity)) {
+	SetEstimatedCardinality(bound);
 	expressions.push_back(make_uniq<BoundColumnRefExpression>(LogicalType::BIGINT, row_number));
 }
 
@@ -122,7 +141,7 @@ string LogicalJoinBackGuard::GetName() const {
 }
 
 InsertionOrderPreservingMap<string> LogicalJoinBackGuard::ParamsToString() const {
-	return GuardParameters(key, table);
+	return GuardParameters(key, table, bound);
 }
 
 PhysicalOperator &LogicalJoinBackGuard::CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) {
@@ -132,7 +151,7 @@ PhysicalOperator &LogicalJoinBackGuard::CreatePlan(ClientContext &context, Physi
 	}
 	auto column = expressions[0]->Cast<BoundReferenceExpression>().Index();
 	auto &result =
-	    planner.Make<PhysicalJoinBackGuard>(types, estimated_cardinality, *identity->narrow_rows, column, key, table);
+	    planner.Make<PhysicalJoinBackGuard>(types, bound, *identity->narrow_rows, column, key, table);
 	result.children.push_back(child);
 	return result;
 }
@@ -150,7 +169,7 @@ string PhysicalJoinBackGuard::GetName() const {
 }
 
 InsertionOrderPreservingMap<string> PhysicalJoinBackGuard::ParamsToString() const {
-	return GuardParameters(key, table);
+	return GuardParameters(key, table, estimated_cardinality);
 }
 
 unique_ptr<GlobalOperatorState> PhysicalJoinBackGuard::GetGlobalOperatorState(ClientContext &context) const {

@@ -32,8 +32,8 @@ struct JoinBackIdentity {
 
 class LogicalNarrowRows : public LogicalExtensionOperator {
 public:
-	//! Delivers its child's columns and one more, BIGINT, under `row_number_index`.
-	LogicalNarrowRows(TableIndex row_number_index, shared_ptr<JoinBackIdentity> identity);
+	//! Delivers its child's columns and one more, BIGINT, under `row_number_index`; at most `bound` rows.
+	LogicalNarrowRows(TableIndex row_number_index, idx_t bound, shared_ptr<JoinBackIdentity> identity);
 
 	ColumnBinding RowNumber() const {
 		return ColumnBinding(row_number_index, ProjectionIndex(0));
@@ -43,6 +43,7 @@ public:
 	vector<TableIndex> GetTableIndex() const override;
 	PhysicalOperator &CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) override;
 	string GetName() const override;
+	InsertionOrderPreservingMap<string> ParamsToString() const override;
 	bool SupportSerialization() const override {
 		return false;
 	}
@@ -52,13 +53,15 @@ protected:
 
 private:
 	TableIndex row_number_index;
+	idx_t bound;
 	shared_ptr<JoinBackIdentity> identity;
 };
 
 class LogicalJoinBackGuard : public LogicalExtensionOperator {
 public:
 	//! `key` and `table` are for the error message and EXPLAIN.
-	LogicalJoinBackGuard(ColumnBinding row_number, string key, string table, shared_ptr<JoinBackIdentity> identity);
+	LogicalJoinBackGuard(ColumnBinding row_number, idx_t bound, string key, string table,
+	                     shared_ptr<JoinBackIdentity> identity);
 
 	vector<ColumnBinding> GetColumnBindings() override;
 	PhysicalOperator &CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) override;
@@ -72,6 +75,7 @@ protected:
 	void ResolveTypes() override;
 
 private:
+	idx_t bound;
 	string key;
 	string table;
 	shared_ptr<JoinBackIdentity> identity;
@@ -82,6 +86,7 @@ public:
 	PhysicalNarrowRows(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality);
 
 	string GetName() const override;
+	InsertionOrderPreservingMap<string> ParamsToString() const override;
 	unique_ptr<GlobalOperatorState> GetGlobalOperatorState(ClientContext &context) const override;
 	OperatorResultType Execute(ExecutionContext &context, DataChunk &input, DataChunk &chunk,
 	                           GlobalOperatorState &gstate, OperatorState &state) const override;
