@@ -6,6 +6,7 @@
 // The only list of what is registered, in the order a query meets it.
 //===----------------------------------------------------------------------===//
 
+#include "declarations/alter_interception.hpp"
 #include "late_materialization/late_materialization.hpp"
 #include "settings.hpp"
 #include "syntax/grammar.hpp"
@@ -16,9 +17,10 @@
 namespace merganser {
 
 static void Load(ExtensionLoader &loader) {
-	VersionGuard::Check();        // C++ symbols fit one DuckDB version only: refuse before touching anything else
-	Settings::Register(loader);   // everything below reads settings
-	Grammar::Register(loader);    // parsing comes first
+	VersionGuard::Check();      // C++ symbols fit one DuckDB version only: refuse before touching anything else
+	Settings::Register(loader); // everything below reads settings
+	Grammar::Register(loader);  // parsing comes first
+	AlterInterception::Register(loader);   // ALTER that states declarations, or touches what they name
 	LateMaterialization::Register(loader); // on the bound plan, before DuckDB's optimizers
 }
 

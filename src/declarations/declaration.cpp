@@ -6,10 +6,9 @@ namespace merganser {
 
 namespace {
 
-bool SameColumns(const vector<string> &left, const vector<string> &right) {
-	return left.size() == right.size() &&
-		   std::equal(left.begin(), left.end(), right.begin(),
-					  [](const string &a, const string &b) { return StringUtil::CIEquals(a, b); });
+bool Contains(const vector<string> &columns, const string &name) {
+	return std::any_of(columns.begin(), columns.end(),
+					   [&](const string &column) { return StringUtil::CIEquals(column, name); });
 }
 
 string SortedColumn(const Declaration &declaration, idx_t index) {
@@ -61,13 +60,19 @@ string Declaration::ToString() const {
 	}
 }
 
-bool Declaration::SameColumnSet(const vector<string> &left, const vector<string> &right) {
-	auto contains = [](const vector<string> &columns, const string &name) {
-		return std::any_of(columns.begin(), columns.end(),
-						   [&](const string &column) { return StringUtil::CIEquals(column, name); });
-	};
+bool Declaration::Names(const string &column) const {
+	return Contains(columns, column);
+}
+
+bool Declaration::SameColumns(const vector<string> &left, const vector<string> &right) {
 	return left.size() == right.size() &&
-		   std::all_of(left.begin(), left.end(), [&](const string &name) { return contains(right, name); });
+		   std::equal(left.begin(), left.end(), right.begin(),
+					  [](const string &a, const string &b) { return StringUtil::CIEquals(a, b); });
+}
+
+bool Declaration::SameColumnSet(const vector<string> &left, const vector<string> &right) {
+	return left.size() == right.size() &&
+		   std::all_of(left.begin(), left.end(), [&](const string &name) { return Contains(right, name); });
 }
 
 bool Declaration::IsReplacedBy(const Declaration &other) const {
@@ -78,7 +83,7 @@ bool Declaration::IsReplacedBy(const Declaration &other) const {
 	case DeclarationKind::UNIQUE:
 		return SameColumnSet(columns, other.columns);
 	case DeclarationKind::FOREIGN_KEY:
-		return SameColumns(columns, other.columns);
+		return SameColumns(columns, other.columns) && referenced == other.referenced;
 	default:
 		return true;
 	}
@@ -87,7 +92,7 @@ bool Declaration::IsReplacedBy(const Declaration &other) const {
 bool Declaration::operator==(const Declaration &other) const {
 	return kind == other.kind && SameColumns(columns, other.columns) && types == other.types &&
 		   directions == other.directions && null_orders == other.null_orders && referenced == other.referenced &&
-		   SameColumns(referenced_columns, other.referenced_columns) &&
+		   SameColumns(referenced_columns, other.referenced_columns) && voided == other.voided &&
 		   Value::NotDistinctFrom(verified_at, other.verified_at);
 }
 

@@ -38,6 +38,9 @@ struct Declaration {
 	//! FOREIGN_KEY only: what it points to, [catalog, schema..., name], and there columns parallel to `columns`.
 	QualifiedName referenced;
 	vector<string> referenced_columns;
+	//! Why an ALTER made the promise void ("column \"a\" was changed from BIGINT to INTEGER"); empty if none did. Such
+	//! a declaration is stale until it is made again.
+	string voided;
 	//! When merganser_verify last found it true (TIMESTAMP WITH TIME ZONE); NULL if never.
 	Value verified_at = Value(LogicalType::TIMESTAMP_TZ);
 
@@ -47,8 +50,12 @@ struct Declaration {
 	//! "primary key", "unique", "foreign key", "partitioned by", "sorted by".
 	static const char *KindName(DeclarationKind kind);
 	//! Whether adding `other` replaces this one: one primary key, one PARTITIONED BY and one SORTED BY to an object,
-	//! one UNIQUE to a set of columns, one FOREIGN KEY to a list of columns.
+	//! one UNIQUE to a set of columns, one FOREIGN KEY from a list of columns to an object.
 	bool IsReplacedBy(const Declaration &other) const;
+	//! Whether it names this column of its own object.
+	bool Names(const string &column) const;
+	//! Whether both lists hold the same columns in the same order; names compare as SQL identifiers do.
+	static bool SameColumns(const vector<string> &left, const vector<string> &right);
 	//! Whether both lists hold the same columns, in any order; names compare as SQL identifiers do.
 	static bool SameColumnSet(const vector<string> &left, const vector<string> &right);
 	//! "(a, b)", quoted where SQL needs it.

@@ -63,6 +63,9 @@ private:
 		if (declaration.kind == DeclarationKind::FOREIGN_KEY) {
 			AddReference(object, declaration);
 		}
+		if (!declaration.voided.empty()) {
+			yyjson_mut_obj_add_strncpy(doc, object, "voided", declaration.voided.c_str(), declaration.voided.size());
+		}
 		if (!declaration.verified_at.IsNull()) {
 			auto micros = timestamp_t(declaration.verified_at.GetValue<timestamp_tz_t>().value);
 			yyjson_mut_obj_add_strcpy(doc, object, "verified_at", (Timestamp::ToString(micros) + "Z").c_str());
@@ -136,7 +139,7 @@ private:
 		return ReadKind(object, result.kind) && ReadStrings(object, "columns", result.columns) &&
 			   ReadStrings(object, "types", result.types) && !result.columns.empty() &&
 			   result.columns.size() == result.types.size() && ReadSorting(object, result) &&
-			   ReadReference(object, result) && ReadVerification(object, result);
+			   ReadReference(object, result) && ReadState(object, result);
 	}
 
 	bool ReadKind(yyjson_val *object, DeclarationKind &result) {
@@ -181,14 +184,21 @@ private:
 		return true;
 	}
 
-	bool ReadVerification(yyjson_val *object, Declaration &result) {
-		auto text = yyjson_obj_get(object, "verified_at");
-		if (!text) {
+	bool ReadState(yyjson_val *object, Declaration &result) {
+		auto voided = yyjson_obj_get(object, "voided");
+		if (yyjson_is_str(voided)) {
+			result.voided = string(yyjson_get_str(voided), yyjson_get_len(voided));
+		}
+		auto verified_at = yyjson_obj_get(object, "verified_at");
+		if (!verified_at) {
 			return true;
 		}
-		auto parsed = Value(yyjson_is_str(text) ? yyjson_get_str(text) : "");
-		return parsed.DefaultTryCastAs(LogicalType::TIMESTAMP) &&
-			   (result.verified_at = Value::TIMESTAMPTZ(timestamp_tz_t(parsed.GetValue<timestamp_t>())), true);
+		auto time = Value(yyjson_is_str(verified_at) ? yyjson_get_str(verified_at) : "");
+		if (!time.DefaultTryCastAs(LogicalType::TIMESTAMP)) {
+			return false;
+		}
+		result.verified_at = Value::TIMESTAMPTZ(timestamp_tz_t(time.GetValue<timestamp_t>()));
+		return true;
 	}
 
 	static bool ReadStrings(yyjson_val *object, const char *name, vector<string> &result) {

@@ -26,13 +26,13 @@ vector<Declaration> Stored(ClientContext &context, CatalogEntry &entry) {
 	if (!IsTableOrView(entry)) {
 		return {};
 	}
-	auto result = DeclarationComment::Parse(entry.comment, entry.ParentCatalog().GetName()).declarations;
 	if (DeclarationStore::KeptInSession(entry)) {
-		for (auto &declaration : SessionDeclarations::Get(context).Of(entry)) {
-			result.push_back(std::move(declaration));
+		auto in_session = SessionDeclarations::Get(context).Of(entry);
+		if (in_session) {
+			return *in_session;
 		}
 	}
-	return result;
+	return DeclarationComment::Parse(entry.comment, entry.ParentCatalog().GetName()).declarations;
 }
 
 vector<string> Names(const vector<Identifier> &identifiers) {
@@ -171,6 +171,9 @@ string StaleReference(ClientContext &context, const Declaration &declaration) {
 }
 
 string StaleReason(ClientContext &context, CatalogEntry &entry, const Declaration &declaration) {
+	if (!declaration.voided.empty()) {
+		return declaration.voided;
+	}
 	auto reason = StaleColumns(context, entry, declaration.columns, declaration.types);
 	return reason.empty() ? StaleReference(context, declaration) : reason;
 }
@@ -243,6 +246,19 @@ vector<ForeignKey> DeclarationStore::ForeignKeys(ClientContext &context, Catalog
 	return result;
 }
 
+vector<reference<CatalogEntry>> DeclarationStore::DeclaredObjects(ClientContext &context, Catalog &catalog) {
+	vector<reference<CatalogEntry>> result;
+	for (auto &schema : catalog.GetSchemas(context)) {
+		// DuckDB keeps views among the tables
+		schema.get().Scan(context, CatalogType::TABLE_ENTRY, [&](CatalogEntry &entry) {
+			if (!Stored(context, entry).empty()) {
+				result.push_back(entry);
+			}
+		});
+	}
+	return result;
+}
+
 vector<reference<ViewCatalogEntry>> DeclarationStore::DeclaredViews(ClientContext &context) {
 	vector<reference<ViewCatalogEntry>> result;
 	auto databases = MetaTransaction::Get(context).OpenedTransactions();
@@ -251,12 +267,10 @@ vector<reference<ViewCatalogEntry>> DeclarationStore::DeclaredViews(ClientContex
 		if (!catalog.IsDuckCatalog() || catalog.IsSystemCatalog()) {
 			continue;
 		}
-		for (auto &schema : catalog.GetSchemas(context)) {
-			schema.get().Scan(context, CatalogType::VIEW_ENTRY, [&](CatalogEntry &entry) {
-				if (entry.type == CatalogType::VIEW_ENTRY && !Stored(context, entry).empty()) {
-					result.push_back(entry.Cast<ViewCatalogEntry>());
-				}
-			});
+		for (auto &entry : DeclaredObjects(context, catalog)) {
+			if (entry.get().type == CatalogType::VIEW_ENTRY) {
+				result.push_back(entry.get().Cast<ViewCatalogEntry>());
+			}
 		}
 	}
 	return result;

@@ -44,6 +44,8 @@ public:
 	//! them.
 	static vector<reference<ViewCatalogEntry>> DeclaredViews(ClientContext &context);
 
+	//! All tables and views of this database with declarations.
+	static vector<reference<CatalogEntry>> DeclaredObjects(ClientContext &context, Catalog &catalog);
 	//! What is stored, stale or not, in the order made.
 	static vector<StoredDeclaration> All(ClientContext &context, CatalogEntry &table_or_view);
 	//! Replaces what is stored.

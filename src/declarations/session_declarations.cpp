@@ -20,20 +20,24 @@ SessionDeclarations &SessionDeclarations::Get(ClientContext &context) {
 	return *context.registered_state->GetOrCreate<SessionDeclarations>("merganser_declarations");
 }
 
-vector<Declaration> SessionDeclarations::Of(CatalogEntry &table_or_view) const {
+optional_ptr<const vector<Declaration>> SessionDeclarations::Of(CatalogEntry &table_or_view) const {
 	if (current.empty()) {
-		return {};
+		return nullptr;
 	}
 	auto entry = current.find(KeyOf(table_or_view));
-	return entry == current.end() ? vector<Declaration>() : entry->second;
+	return entry == current.end() ? nullptr : &entry->second.declarations;
 }
 
 void SessionDeclarations::Set(CatalogEntry &table_or_view, vector<Declaration> declarations) {
-	if (declarations.empty()) {
-		current.erase(KeyOf(table_or_view));
-	} else {
-		current[KeyOf(table_or_view)] = std::move(declarations);
+	current[KeyOf(table_or_view)] = Entry {DeclarationStore::NameOf(table_or_view), std::move(declarations)};
+}
+
+vector<QualifiedName> SessionDeclarations::Objects() const {
+	vector<QualifiedName> result;
+	for (auto &entry : current) {
+		result.push_back(entry.second.object);
 	}
+	return result;
 }
 
 void SessionDeclarations::TransactionCommit(MetaTransaction &transaction, ClientContext &context) {

@@ -20,15 +20,23 @@ class SessionDeclarations : public ClientContextState {
 public:
 	static SessionDeclarations &Get(ClientContext &context);
 
-	vector<Declaration> Of(CatalogEntry &table_or_view) const;
+	//! Null if this session has declared nothing on the object.
+	optional_ptr<const vector<Declaration>> Of(CatalogEntry &table_or_view) const;
 	void Set(CatalogEntry &table_or_view, vector<Declaration> declarations);
+
+	//! [catalog, schema..., name] of every object this session has declared something on.
+	vector<QualifiedName> Objects() const;
 
 	void TransactionCommit(MetaTransaction &transaction, ClientContext &context) override;
 	void TransactionRollback(MetaTransaction &transaction, ClientContext &context) override;
 
 private:
-	map<string, vector<Declaration>> current;
-	map<string, vector<Declaration>> committed;
+	struct Entry {
+		QualifiedName object;
+		vector<Declaration> declarations;
+	};
+	map<string, Entry> current;
+	map<string, Entry> committed;
 };
 
 } // namespace merganser

@@ -1,5 +1,7 @@
 #include "syntax/grammar.hpp"
 
+#include "syntax/declaration_grammar.hpp"
+
 #include "duckdb/main/connection_manager.hpp"
 #include "duckdb/main/extension/extension_loader.hpp"
 #include "duckdb/main/settings.hpp"
@@ -12,6 +14,12 @@ namespace {
 
 const char *const GRAMMAR_NAME = "merganser";
 
+void Append(vector<GrammarChange> &changes, vector<GrammarChange> more) {
+	for (auto &change : more) {
+		changes.push_back(std::move(change));
+	}
+}
+
 class MerganserGrammar : public GrammarExtension {
 public:
 	MerganserGrammar() : GrammarExtension(GRAMMAR_NAME, "Declarations and set-semantic table functions") {
@@ -19,6 +27,7 @@ public:
 
 	vector<GrammarChange> GetChanges() const override {
 		vector<GrammarChange> changes;
+		Append(changes, DeclarationGrammar::GetChanges());
 		return changes;
 	}
 };

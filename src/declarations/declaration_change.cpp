@@ -1,0 +1,36 @@
+#include "declarations/declaration_change.hpp"
+
+#include "declarations/declaration_store.hpp"
+
+#include "duckdb/catalog/catalog.hpp"
+
+namespace merganser {
+
+void DeclarationChange::Apply(ClientContext &context) const {
+	if (alter) {
+		Catalog::GetCatalog(context, alter->GetQualifiedName().Catalog()).Alter(context, *alter);
+	}
+	for (auto &entry : objects) {
+		auto object = DeclarationStore::Find(context, entry.object);
+		if (!object) {
+			throw CatalogException("%s was dropped or renamed while the statement waited to run",
+								   entry.object.ToString());
+		}
+		DeclarationStore::Write(context, *object, entry.declarations);
+	}
+}
+
+InsertionOrderPreservingMap<string> DeclarationChange::ToText() const {
+	InsertionOrderPreservingMap<string> result;
+	if (alter) {
+		result["Alter"] = alter->ToString();
+	}
+	for (auto &entry : objects) {
+		result[entry.object.ToString()] =
+			StringUtil::Join(entry.declarations, entry.declarations.size(), "\n",
+							 [](const Declaration &declaration) { return declaration.ToString(); });
+	}
+	return result;
+}
+
+} // namespace merganser
