@@ -12,6 +12,7 @@
 #include "duckdb/parser/constraints/not_null_constraint.hpp"
 #include "duckdb/parser/constraints/unique_constraint.hpp"
 #include "duckdb/parser/parsed_data/alter_table_info.hpp"
+#include "duckdb/planner/binder.hpp"
 #include "duckdb/transaction/meta_transaction.hpp"
 
 namespace merganser {
@@ -22,17 +23,18 @@ bool IsTableOrView(const CatalogEntry &entry) {
 	return entry.type == CatalogType::TABLE_ENTRY || entry.type == CatalogType::VIEW_ENTRY;
 }
 
+//! What the session has declared in place of the object's comment; null if nothing.
+optional_ptr<const vector<Declaration>> InSession(ClientContext &context, CatalogEntry &entry) {
+	return DeclarationStore::KeptInSession(entry) ? SessionDeclarations::Get(context).Of(entry) : nullptr;
+}
+
 vector<Declaration> Stored(ClientContext &context, CatalogEntry &entry) {
 	if (!IsTableOrView(entry)) {
 		return {};
 	}
-	if (DeclarationStore::KeptInSession(entry)) {
-		auto in_session = SessionDeclarations::Get(context).Of(entry);
-		if (in_session) {
-			return *in_session;
-		}
-	}
-	return DeclarationComment::Parse(entry.comment, entry.ParentCatalog().GetName()).declarations;
+	auto in_session = InSession(context, entry);
+	return in_session ? *in_session
+					  : DeclarationComment::Parse(entry.comment, entry.ParentCatalog().GetName()).declarations;
 }
 
 vector<string> Names(const vector<Identifier> &identifiers) {
@@ -182,10 +184,11 @@ string StaleReason(ClientContext &context, CatalogEntry &entry, const Declaratio
 
 vector<StoredDeclaration> DeclarationStore::All(ClientContext &context, CatalogEntry &table_or_view) {
 	vector<StoredDeclaration> result;
+	bool in_session = InSession(context, table_or_view) != nullptr;
 	for (auto &declaration : Stored(context, table_or_view)) {
 		StoredDeclaration stored;
 		stored.stale = StaleReason(context, table_or_view, declaration);
-		stored.in_session = KeptInSession(table_or_view);
+		stored.in_session = in_session;
 		stored.declaration = std::move(declaration);
 		result.push_back(std::move(stored));
 	}
@@ -299,8 +302,9 @@ QualifiedName DeclarationStore::NameOf(CatalogEntry &table_or_view) {
 }
 
 optional_ptr<CatalogEntry> DeclarationStore::Find(ClientContext &context, const QualifiedName &name) {
-	auto entry =
-		Catalog::GetEntry(context, EntryLookupInfo(CatalogType::TABLE_ENTRY, name), OnEntryNotFound::RETURN_NULL);
+	CatalogEntryRetriever retriever(context);
+	EntryLookupInfo lookup(CatalogType::TABLE_ENTRY, Binder::BindTableName(retriever, name));
+	auto entry = retriever.GetEntry(lookup, OnEntryNotFound::RETURN_NULL);
 	return entry && IsTableOrView(*entry) ? entry : nullptr;
 }
 

@@ -57,7 +57,8 @@ public:
 
 	vector<string> NamedNames(const char *argument) const {
 		auto entry = input.named_parameters.find(argument);
-		return entry == input.named_parameters.end() ? vector<string>() : Names(entry->second, argument);
+		bool given = entry != input.named_parameters.end() && !entry->second.IsNull();
+		return given ? Names(entry->second, argument) : vector<string>();
 	}
 
 	idx_t Count() const {
@@ -269,7 +270,7 @@ void DeclareFunctions::Register(ExtensionLoader &loader) {
 
 	auto layout = Function("merganser_declare_layout", {text}, BindDeclareLayout);
 	for (auto argument : {"partitioned_by", "sorted_by", "directions", "null_orders"}) {
-		layout.GetSignature().AddKeywordOnly(argument, texts);
+		layout.GetSignature().AddKeywordOnly(argument, texts, Value(texts));
 	}
 	loader.RegisterFunction(std::move(layout));
 
