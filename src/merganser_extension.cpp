@@ -7,6 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "declarations/alter_interception.hpp"
+#include "declarations/declarations_function.hpp"
+#include "declarations/declare_functions.hpp"
+#include "declarations/verify_function.hpp"
 #include "late_materialization/late_materialization.hpp"
 #include "report/explain_function.hpp"
 #include "settings.hpp"
@@ -21,9 +24,11 @@ static void Load(ExtensionLoader &loader) {
 	VersionGuard::Check();      // C++ symbols fit one DuckDB version only: refuse before touching anything else
 	Settings::Register(loader); // everything below reads settings
 	Grammar::Register(loader);  // parsing comes first
-	AlterInterception::Register(loader);   // ALTER that states declarations, or touches what they name
-	LateMaterialization::Register(loader); // on the bound plan, before DuckDB's optimizers
-	ExplainFunction::Register(loader);     // last, as it tells what all the others did
+	AlterInterception::Register(loader);    // ALTER that states declarations, or touches what they name
+	DeclareFunctions::Register(loader);     // the same for programs
+	DeclarationsFunction::Register(loader); // what is declared
+	VerifyFunction::Register(loader);       // whether it is true
+	LateMaterialization::Register(loader);  // on the bound plan, before DuckDB's optimizers
 }
 
 } // namespace merganser

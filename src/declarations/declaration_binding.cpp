@@ -70,7 +70,7 @@ Declaration DeclarationBinding::Bind(Declaration declaration) {
 }
 
 void DeclarationBinding::BindColumns(Declaration &declaration) {
-	auto columns = ObjectColumns::Of(context, object);
+	auto columns = ObjectColumns::Of(context, object, ViewColumns::FRESH);
 	auto kind = StringUtil::Upper(Declaration::KindName(declaration.kind));
 	if (declaration.columns.empty()) {
 		throw Error(kind + " needs at least one column of " + name);
@@ -137,7 +137,7 @@ void DeclarationBinding::BindReference(Declaration &declaration) {
 					" " + Declaration::ColumnList(declaration.referenced_columns) +
 					": both sides need the same number of columns");
 	}
-	auto columns = ObjectColumns::Of(context, *referenced);
+	auto columns = ObjectColumns::Of(context, *referenced, ViewColumns::FRESH);
 	for (idx_t i = 0; i < declaration.columns.size(); i++) {
 		auto &column = declaration.referenced_columns[i];
 		auto index = columns.Find(column);

@@ -12,6 +12,7 @@
 #include "duckdb/parser/constraints/not_null_constraint.hpp"
 #include "duckdb/parser/constraints/unique_constraint.hpp"
 #include "duckdb/parser/parsed_data/alter_table_info.hpp"
+#include "duckdb/planner/binder.hpp"
 #include "duckdb/transaction/meta_transaction.hpp"
 
 namespace merganser {
@@ -22,17 +23,18 @@ bool IsTableOrView(const CatalogEntry &entry) {
 	return entry.type == CatalogType::TABLE_ENTRY || entry.type == CatalogType::VIEW_ENTRY;
 }
 
+//! What the session has declared in place of the object's comment; null if nothing.
+optional_ptr<const vector<Declaration>> InSession(ClientContext &context, CatalogEntry &entry) {
+	return DeclarationStore::KeptInSession(entry) ? SessionDeclarations::Get(context).Of(entry) : nullptr;
+}
+
 vector<Declaration> Stored(ClientContext &context, CatalogEntry &entry) {
 	if (!IsTableOrView(entry)) {
 		return {};
 	}
-	if (DeclarationStore::KeptInSession(entry)) {
-		auto in_session = SessionDeclarations::Get(context).Of(entry);
-		if (in_session) {
-			return *in_session;
-		}
-	}
-	return DeclarationComment::Parse(entry.comment, entry.ParentCatalog().GetName()).declarations;
+	auto in_session = InSession(context, entry);
+	return in_session ? *in_session
+					  : DeclarationComment::Parse(entry.comment, entry.ParentCatalog().GetName()).declarations;
 }
 
 vector<string> Names(const vector<Identifier> &identifiers) {
@@ -63,9 +65,9 @@ string DifferingColumn(const vector<string> &names, const vector<string> &types,
 
 //! Why the object's columns are not those a declaration was made for; empty if they are.
 string StaleColumns(ClientContext &context, CatalogEntry &entry, const vector<string> &names,
-					const vector<string> &types) {
+					const vector<string> &types, ViewColumns view_columns) {
 	try {
-		return DifferingColumn(names, types, ObjectColumns::Of(context, entry));
+		return DifferingColumn(names, types, ObjectColumns::Of(context, entry, view_columns));
 	} catch (const Exception &error) {
 		// a view over something that is gone
 		return "it cannot be bound: " + ErrorData(error).RawMessage();
@@ -116,8 +118,9 @@ private:
 	void AddDeclared(ClientContext &context) {
 		for (auto &declaration : Stored(context, entry)) {
 			bool primary = declaration.kind == DeclarationKind::PRIMARY_KEY;
-			if ((primary || declaration.kind == DeclarationKind::UNIQUE) &&
-				StaleColumns(context, entry, declaration.columns, declaration.types).empty()) {
+			bool usable = declaration.voided.empty() && (primary || declaration.kind == DeclarationKind::UNIQUE);
+			if (usable &&
+				StaleColumns(context, entry, declaration.columns, declaration.types, ViewColumns::KNOWN).empty()) {
 				Add(declaration.columns, primary, false);
 			}
 		}
@@ -151,7 +154,7 @@ bool IsKeyOf(ClientContext &context, CatalogEntry &entry, const vector<string> &
 }
 
 //! Why what a foreign key points to is not what it was made for; empty if it is.
-string StaleReference(ClientContext &context, const Declaration &declaration) {
+string StaleReference(ClientContext &context, const Declaration &declaration, ViewColumns view_columns) {
 	if (declaration.kind != DeclarationKind::FOREIGN_KEY) {
 		return string();
 	}
@@ -159,7 +162,7 @@ string StaleReference(ClientContext &context, const Declaration &declaration) {
 	if (!target) {
 		return "it references " + declaration.referenced.ToString() + ", which does not exist";
 	}
-	auto stale = StaleColumns(context, *target, declaration.referenced_columns, declaration.types);
+	auto stale = StaleColumns(context, *target, declaration.referenced_columns, declaration.types, view_columns);
 	if (!stale.empty()) {
 		return "of " + declaration.referenced.ToString() + ", " + stale;
 	}
@@ -170,22 +173,24 @@ string StaleReference(ClientContext &context, const Declaration &declaration) {
 	return string();
 }
 
-string StaleReason(ClientContext &context, CatalogEntry &entry, const Declaration &declaration) {
+string StaleReason(ClientContext &context, CatalogEntry &entry, const Declaration &declaration,
+				   ViewColumns view_columns) {
 	if (!declaration.voided.empty()) {
 		return declaration.voided;
 	}
-	auto reason = StaleColumns(context, entry, declaration.columns, declaration.types);
-	return reason.empty() ? StaleReference(context, declaration) : reason;
+	auto reason = StaleColumns(context, entry, declaration.columns, declaration.types, view_columns);
+	return reason.empty() ? StaleReference(context, declaration, view_columns) : reason;
 }
 
 } // namespace
 
 vector<StoredDeclaration> DeclarationStore::All(ClientContext &context, CatalogEntry &table_or_view) {
 	vector<StoredDeclaration> result;
+	bool in_session = InSession(context, table_or_view) != nullptr;
 	for (auto &declaration : Stored(context, table_or_view)) {
 		StoredDeclaration stored;
-		stored.stale = StaleReason(context, table_or_view, declaration);
-		stored.in_session = KeptInSession(table_or_view);
+		stored.stale = StaleReason(context, table_or_view, declaration, ViewColumns::FRESH);
+		stored.in_session = in_session;
 		stored.declaration = std::move(declaration);
 		result.push_back(std::move(stored));
 	}
@@ -194,9 +199,9 @@ vector<StoredDeclaration> DeclarationStore::All(ClientContext &context, CatalogE
 
 vector<Declaration> DeclarationStore::Valid(ClientContext &context, CatalogEntry &table_or_view) {
 	vector<Declaration> result;
-	for (auto &stored : All(context, table_or_view)) {
-		if (stored.stale.empty()) {
-			result.push_back(std::move(stored.declaration));
+	for (auto &declaration : Stored(context, table_or_view)) {
+		if (StaleReason(context, table_or_view, declaration, ViewColumns::KNOWN).empty()) {
+			result.push_back(std::move(declaration));
 		}
 	}
 	return result;
@@ -299,8 +304,9 @@ QualifiedName DeclarationStore::NameOf(CatalogEntry &table_or_view) {
 }
 
 optional_ptr<CatalogEntry> DeclarationStore::Find(ClientContext &context, const QualifiedName &name) {
-	auto entry =
-		Catalog::GetEntry(context, EntryLookupInfo(CatalogType::TABLE_ENTRY, name), OnEntryNotFound::RETURN_NULL);
+	CatalogEntryRetriever retriever(context);
+	EntryLookupInfo lookup(CatalogType::TABLE_ENTRY, Binder::BindTableName(retriever, name));
+	auto entry = retriever.GetEntry(lookup, OnEntryNotFound::RETURN_NULL);
 	return entry && IsTableOrView(*entry) ? entry : nullptr;
 }
 

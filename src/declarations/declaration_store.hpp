@@ -46,7 +46,7 @@ public:
 
 	//! All tables and views of this database with declarations.
 	static vector<reference<CatalogEntry>> DeclaredObjects(ClientContext &context, Catalog &catalog);
-	//! What is stored, stale or not, in the order made.
+	//! What is stored, stale or not, in the order made. Binds a view again, so it is not for rules.
 	static vector<StoredDeclaration> All(ClientContext &context, CatalogEntry &table_or_view);
 	//! Replaces what is stored.
 	static void Write(ClientContext &context, CatalogEntry &table_or_view, vector<Declaration> declarations);

@@ -16,10 +16,9 @@ ObjectColumns ColumnsOfTable(const TableCatalogEntry &table) {
 	return result;
 }
 
-ObjectColumns ColumnsOfView(ClientContext &context, ViewCatalogEntry &view) {
-	if (!view.GetColumnInfo()) {
-		view.BindView(context);
-	}
+ObjectColumns ColumnsOfView(ClientContext &context, ViewCatalogEntry &view, ViewColumns view_columns) {
+	view.BindView(context,
+				  view_columns == ViewColumns::FRESH ? BindViewAction::FORCE_REBIND : BindViewAction::BIND_IF_UNBOUND);
 	auto bound = view.GetColumnInfo();
 	ObjectColumns result;
 	result.types = bound->types;
@@ -32,9 +31,9 @@ ObjectColumns ColumnsOfView(ClientContext &context, ViewCatalogEntry &view) {
 
 } // namespace
 
-ObjectColumns ObjectColumns::Of(ClientContext &context, CatalogEntry &table_or_view) {
+ObjectColumns ObjectColumns::Of(ClientContext &context, CatalogEntry &table_or_view, ViewColumns view_columns) {
 	if (table_or_view.type == CatalogType::VIEW_ENTRY) {
-		return ColumnsOfView(context, table_or_view.Cast<ViewCatalogEntry>());
+		return ColumnsOfView(context, table_or_view.Cast<ViewCatalogEntry>(), view_columns);
 	}
 	return ColumnsOfTable(table_or_view.Cast<TableCatalogEntry>());
 }
