@@ -73,9 +73,12 @@ make_loadable(merganser ${PROJECT_VERSION})
 if(SKBUILD)
   set_target_properties(merganser PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/merganser.duckdb_extension DESTINATION merganser COMPONENT wheel)
-else()
+elseif(NOT MERGANSER_SANITIZE)
   add_custom_command(TARGET merganser POST_BUILD
     COMMAND ${CMAKE_COMMAND} -E copy_if_different ${CMAKE_CURRENT_BINARY_DIR}/merganser.duckdb_extension
             ${CMAKE_CURRENT_SOURCE_DIR}/python/merganser/merganser.duckdb_extension)
+endif()
+
+if(NOT SKBUILD)
   include(cmake/tests.cmake)
 endif()

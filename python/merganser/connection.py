@@ -1,5 +1,6 @@
 """Open a DuckDB connection with the Merganser extension loaded."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ BUILT_FOR = "2.0.1"
 def extension_path() -> Path:
     """Path of the loadable extension this package carries.
 
+    The environment variable MERGANSER_EXTENSION names another build of it.
     Raises FileNotFoundError in a checkout that has not been built.
     """
-    path = Path(__file__).with_name("merganser.duckdb_extension")
+    path = Path(os.environ.get("MERGANSER_EXTENSION") or Path(__file__).with_name("merganser.duckdb_extension"))
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist; in a checkout, run `make build` first")
     return path

@@ -1,0 +1,47 @@
+"""The command `merganser`, as typed."""
+
+import duckdb
+import pytest
+from merganser.command_line import app
+from typer.testing import CliRunner
+
+
+@pytest.fixture
+def run(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    return lambda *arguments, **options: CliRunner().invoke(app, [str(argument) for argument in arguments], **options)
+
+
+def test_sql_prints_a_table(run):
+    result = run("sql", "SELECT 42 AS answer, NULL AS nothing, '[b]' AS tag")
+    assert result.exit_code == 0
+    assert [line.split() for line in result.stdout.splitlines()[1:4:2]] == [
+        ["┃", "answer", "┃", "nothing", "┃", "tag", "┃"],
+        ["│", "42", "│", "NULL", "│", "[b]", "│"],
+    ]
+
+
+def test_sql_reads_files_standard_input_and_a_database(run, tmp_path):
+    database, file = tmp_path / "some.duckdb", tmp_path / "query.sql"
+    with duckdb.connect(database) as connection:
+        connection.execute("CREATE TABLE t AS FROM range(100) r(i)")
+    file.write_text("SELECT sum(i) AS total FROM t;")
+    assert "4950" in run("sql", file, "--database", database).stdout
+    assert "4851" in run("sql", "-", "-d", database, input="SELECT sum(i) - 99 FROM t").stdout
+    assert "the first 3 rows; there are more" in run("sql", "FROM t", "-d", database, "--max-rows", 3).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["sql", "SELECT * FROM nothing"], "Table with name nothing does not exist"),
+        (["sql", "no/such/file.sql"], "cannot read no/such/file.sql: No such file"),
+        (["sql", "SELECT 1", "-d", "/no/such/folder/x.duckdb"], "Cannot open file"),
+        (["bench", "--name", "no_such_benchmark"], "there is no benchmark 'no_such_benchmark'"),
+    ],
+)
+def test_errors_are_one_sentence_and_exit_code_one(run, arguments, message):
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert "Traceback" not in result.output
