@@ -9,6 +9,7 @@
 #include "late_materialization/late_materialization.hpp"
 #include "settings.hpp"
 #include "syntax/grammar.hpp"
+#include "table_functions/table_function_binding.hpp"
 #include "version_guard.hpp"
 
 #include "duckdb/main/extension/extension_loader.hpp"
@@ -19,6 +20,7 @@ static void Load(ExtensionLoader &loader) {
 	VersionGuard::Check();        // C++ symbols fit one DuckDB version only: refuse before touching anything else
 	Settings::Register(loader);   // everything below reads settings
 	Grammar::Register(loader);    // parsing comes first
+	TableFunctionBinding::Register(loader); // what the grammar's TABLE arguments call
 	LateMaterialization::Register(loader); // on the bound plan, before DuckDB's optimizers
 }
 

@@ -1,5 +1,7 @@
 #include "syntax/grammar.hpp"
 
+#include "syntax/table_argument_grammar.hpp"
+
 #include "duckdb/main/connection_manager.hpp"
 #include "duckdb/main/extension/extension_loader.hpp"
 #include "duckdb/main/settings.hpp"
@@ -18,8 +20,7 @@ public:
 	}
 
 	vector<GrammarChange> GetChanges() const override {
-		vector<GrammarChange> changes;
-		return changes;
+		return TableArgumentGrammar::Changes();
 	}
 };
 
