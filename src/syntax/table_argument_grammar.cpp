@@ -4,6 +4,7 @@
 #include "table_functions/table_function_binding.hpp"
 #include "table_functions/table_function_registry.hpp"
 
+#include "duckdb/parser/expression/cast_expression.hpp"
 #include "duckdb/parser/expression/columnref_expression.hpp"
 #include "duckdb/parser/expression/constant_expression.hpp"
 #include "duckdb/parser/expression/function_expression.hpp"
@@ -23,25 +24,31 @@ namespace {
 //===--------------------------------------------------------------------===//
 // Parse results
 //===--------------------------------------------------------------------===//
-//! What a rule of ours matched: choices and rules with one part are looked through.
-ParseResult &Unwrap(ParseResult &result) {
-	reference<ParseResult> current(result);
-	while (true) {
-		if (current.get().type == ParseResultType::CHOICE) {
-			current = current.get().Cast<ChoiceParseResult>().GetResult();
-		} else {
-			return current;
-		}
-	}
+ListParseResult &Parts(ParseResult &result) {
+	return result.Cast<ListParseResult>();
 }
 
-ListParseResult &Parts(ParseResult &result) {
-	return Unwrap(result).Cast<ListParseResult>();
+//! What a rule that is a choice of other rules matched.
+ParseResult &Chosen(ParseResult &rule) {
+	return Parts(rule).Child<ChoiceParseResult>(0).GetResult();
 }
 
 optional_ptr<ParseResult> OptionalPart(ListParseResult &parts, idx_t index) {
 	auto &part = parts.Child<OptionalParseResult>(index);
 	return part.HasResult() ? &part.GetResult() : nullptr;
+}
+
+//! The items of Parens(List(...)) or Parens(List(...)?).
+vector<reference<ParseResult>> ParenthesizedItems(ParseResult &parens) {
+	reference<ParseResult> list(PEGTransformerFactory::ExtractResultFromParens(parens));
+	if (list.get().type == ParseResultType::OPTIONAL) {
+		auto &optional_list = list.get().Cast<OptionalParseResult>();
+		if (!optional_list.HasResult()) {
+			return {};
+		}
+		list = optional_list.GetResult();
+	}
+	return PEGTransformerFactory::ExtractParseResultsFromList(list);
 }
 
 //===--------------------------------------------------------------------===//
@@ -66,43 +73,39 @@ struct WrittenArgument {
 };
 
 unique_ptr<TableRef> TransformTable(PEGTransformer &transformer, ParseResult &result) {
-	auto &input = Unwrap(PEGTransformerFactory::ExtractResultFromParens(Parts(result).GetChild(1)));
-	if (input.Name() == "TableRef") {
-		return transformer.Transform<unique_ptr<TableRef>>(input);
+	auto &input = Chosen(PEGTransformerFactory::ExtractResultFromParens(Parts(result).GetChild(1)));
+	auto &content = Parts(input).GetChild(0);
+	if (input.Name() == "MerganserQueryInput") {
+		return make_uniq<SubqueryRef>(transformer.Transform<unique_ptr<SelectStatement>>(content));
 	}
-	return make_uniq<SubqueryRef>(transformer.Transform<unique_ptr<SelectStatement>>(input));
+	return transformer.Transform<unique_ptr<TableRef>>(content);
 }
 
 void TransformPartition(PEGTransformer &transformer, ParseResult &result, WrittenArgument &argument) {
 	argument.partitioned = true;
-	auto &keys = Unwrap(Parts(result).GetChild(2));
+	auto &keys = Chosen(Parts(result).GetChild(2));
 	if (keys.Name() != "MerganserKeyList") {
 		argument.partition.push_back(transformer.Transform<unique_ptr<ParsedExpression>>(Parts(keys).GetChild(0)));
 		return;
 	}
-	auto &list = PEGTransformerFactory::ExtractResultFromParens(Parts(keys).GetChild(0)).Cast<OptionalParseResult>();
-	if (!list.HasResult()) {
-		return;
-	}
-	for (auto &key : PEGTransformerFactory::ExtractParseResultsFromList(list.GetResult())) {
+	for (auto &key : ParenthesizedItems(Parts(keys).GetChild(0))) {
 		argument.partition.push_back(transformer.Transform<unique_ptr<ParsedExpression>>(key.get()));
 	}
 }
 
 void TransformOrdering(PEGTransformer &transformer, ParseResult &result, WrittenArgument &argument) {
-	auto &items = Unwrap(Parts(result).GetChild(2));
+	auto &items = Chosen(Parts(result).GetChild(2));
 	if (items.Name() != "MerganserItemList") {
 		argument.ordering.push_back(transformer.Transform<OrderByNode>(Parts(items).GetChild(0)));
 		return;
 	}
-	auto &list = PEGTransformerFactory::ExtractResultFromParens(Parts(items).GetChild(0));
-	for (auto &item : PEGTransformerFactory::ExtractParseResultsFromList(list)) {
+	for (auto &item : ParenthesizedItems(Parts(items).GetChild(0))) {
 		argument.ordering.push_back(transformer.Transform<OrderByNode>(item.get()));
 	}
 }
 
 void TransformRelation(PEGTransformer &transformer, ParseResult &result, WrittenArgument &argument) {
-	auto &relation = Unwrap(result);
+	auto &relation = Chosen(result);
 	if (relation.Name() == "MerganserTableRelation") {
 		argument.table = TransformTable(transformer, relation);
 	} else {
@@ -117,7 +120,7 @@ WrittenArgument TransformArgument(PEGTransformer &transformer, ParseResult &resu
 	if (name) {
 		argument.name = transformer.Transform<Identifier>(Parts(*name).GetChild(0)).GetIdentifierName();
 	}
-	for (auto &part : Parts(parts.GetChild(1)).GetChildren()) {
+	for (auto &part : Parts(Chosen(parts.GetChild(1))).GetChildren()) {
 		reference<ParseResult> child(part.get());
 		if (child.get().type == ParseResultType::OPTIONAL) {
 			auto &optional_part = child.get().Cast<OptionalParseResult>();
@@ -149,7 +152,7 @@ public:
 	    : definition(definition), function(definition.name), written(std::move(arguments)) {
 	}
 
-	//! Null if there is no table argument: then the call is none of ours.
+	//! Without a table argument the call is none of ours and stays as it is.
 	vector<FunctionArgument> Build() {
 		auto tables = std::count_if(written.begin(), written.end(),
 		                            [](const WrittenArgument &argument) { return argument.IsTable(); });
@@ -243,8 +246,7 @@ private:
 
 	FunctionArgument Scalar(WrittenArgument &argument, idx_t position) {
 		auto name = ParameterName(argument, position);
-		if (argument.table || argument.partitioned || !argument.ordering.empty() ||
-		    argument.expression->GetExpressionClass() == ExpressionClass::COLUMN_REF) {
+		if (argument.table || argument.partitioned || !argument.ordering.empty() || IsQualifiedName(*argument.expression)) {
 			throw BinderException("%s: Invalid argument %s. Expected scalar argument, got table", function, name);
 		}
 		if (argument.expression->GetExpressionClass() == ExpressionClass::SUBQUERY) {
@@ -260,6 +262,12 @@ private:
 		return Named(argument.name, std::move(expression));
 	}
 
+	//! An unqualified name stays: it may be a macro's parameter, and DuckDB takes it as text otherwise.
+	static bool IsQualifiedName(const ParsedExpression &expression) {
+		return expression.GetExpressionClass() == ExpressionClass::COLUMN_REF &&
+		       expression.Cast<ColumnRefExpression>().IsQualified();
+	}
+
 	//! "1" followed by "h30m" is how the tokenizer sees 1h30m.
 	unique_ptr<ParsedExpression> Duration(const ParsedExpression &number, const TableAlias &unit, const string &name) const {
 		if (number.GetExpressionClass() != ExpressionClass::CONSTANT || !unit.column_name_alias.empty()) {
@@ -267,7 +275,8 @@ private:
 			                      number.ToString(), unit.name.GetIdentifierName());
 		}
 		auto micros = ParseDuration(number.ToString() + unit.name.GetIdentifierName());
-		return ConstantExpression::FromValue(Value::INTERVAL(0, 0, micros));
+		auto text = Value::INTERVAL(0, 0, micros).ToString();
+		return make_uniq<CastExpression>(LogicalType::INTERVAL, ConstantExpression::String(text));
 	}
 
 	static FunctionArgument Named(const string &name, unique_ptr<ParsedExpression> expression) {
@@ -395,11 +404,11 @@ private:
 	}
 
 	static unique_ptr<ParsedExpression> TextList(const vector<string> &texts) {
-		vector<Value> values;
+		vector<FunctionArgument> items;
 		for (auto &text : texts) {
-			values.emplace_back(text);
+			items.emplace_back(ConstantExpression::String(text));
 		}
-		return ConstantExpression::FromValue(Value::LIST(LogicalType::VARCHAR, std::move(values)));
+		return make_uniq<FunctionExpression>(Identifier("list_value"), std::move(items));
 	}
 
 	static void MovePositionalFirst(vector<FunctionArgument> &arguments) {
@@ -414,13 +423,12 @@ private:
 
 arena_ptr<TransformResultValue> TransformCall(PEGTransformer &transformer, ParseResult &result) {
 	auto &parts = result.Cast<ListParseResult>();
-	auto name = Unwrap(Parts(parts.GetChild(1)).GetChild(0)).Cast<KeywordParseResult>().keyword;
+	auto &name_rule = Parts(parts.GetChild(1)).GetChild(0);
+	auto &keyword = name_rule.type == ParseResultType::CHOICE ? name_rule.Cast<ChoiceParseResult>().GetResult() : name_rule;
+	auto name = keyword.Cast<KeywordParseResult>().keyword;
 	vector<WrittenArgument> arguments;
-	auto &list = PEGTransformerFactory::ExtractResultFromParens(parts.GetChild(2)).Cast<OptionalParseResult>();
-	if (list.HasResult()) {
-		for (auto &argument : PEGTransformerFactory::ExtractParseResultsFromList(list.GetResult())) {
-			arguments.push_back(TransformArgument(transformer, argument.get()));
-		}
+	for (auto &argument : ParenthesizedItems(parts.GetChild(2))) {
+		arguments.push_back(TransformArgument(transformer, argument.get()));
 	}
 	auto &definition = *TableFunctionRegistry::Find(name);
 	auto call = make_uniq<TableFunctionRef>();
@@ -476,7 +484,9 @@ vector<GrammarChange> TableArgumentGrammar::Changes() {
 	vector<GrammarChange> changes;
 	for (auto &rule : {
 	         FunctionNameRule(),
-	         string("MerganserTableInput <- SelectStatementInternal / TableRef"),
+	         string("MerganserQueryInput <- SelectStatementInternal"),
+	         string("MerganserTableRefInput <- TableRef"),
+	         string("MerganserTableInput <- MerganserQueryInput / MerganserTableRefInput"),
 	         string("MerganserTableRelation <- 'TABLE' Parens(MerganserTableInput)"),
 	         string("MerganserExpressionRelation <- Expression"),
 	         string("MerganserRelation <- MerganserTableRelation / MerganserExpressionRelation"),

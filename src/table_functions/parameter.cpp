@@ -56,6 +56,10 @@ string ParameterDefinition::TypeName() const {
 }
 
 void ParameterDefinition::ThrowWrongType(const string &function, const Value &passed) const {
+	if (passed.type().id() == LogicalTypeId::VARCHAR) {
+		throw BinderException("%s: Invalid scalar argument '%s'. Expected scalar argument of type %s, got table or text '%s'",
+		                      function, name, TypeName(), StringValue::Get(passed));
+	}
 	throw BinderException("%s: Invalid scalar argument '%s'. Expected type %s, got %s", function, name, TypeName(),
 	                      passed.type().ToString());
 }
