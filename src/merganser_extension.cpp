@@ -14,6 +14,7 @@
 #include "report/explain_function.hpp"
 #include "settings.hpp"
 #include "syntax/grammar.hpp"
+#include "table_functions/table_function_binding.hpp"
 #include "version_guard.hpp"
 
 #include "duckdb/main/extension/extension_loader.hpp"
@@ -21,14 +22,11 @@
 namespace merganser {
 
 static void Load(ExtensionLoader &loader) {
-	VersionGuard::Check();      // C++ symbols fit one DuckDB version only: refuse before touching anything else
-	Settings::Register(loader); // everything below reads settings
-	Grammar::Register(loader);  // parsing comes first
-	AlterInterception::Register(loader);    // ALTER that states declarations, or touches what they name
-	DeclareFunctions::Register(loader);     // the same for programs
-	DeclarationsFunction::Register(loader); // what is declared
-	VerifyFunction::Register(loader);       // whether it is true
-	LateMaterialization::Register(loader);  // on the bound plan, before DuckDB's optimizers
+	VersionGuard::Check();        // C++ symbols fit one DuckDB version only: refuse before touching anything else
+	Settings::Register(loader);   // everything below reads settings
+	Grammar::Register(loader);    // parsing comes first
+	TableFunctionBinding::Register(loader); // what the grammar's TABLE arguments call
+	LateMaterialization::Register(loader); // on the bound plan, before DuckDB's optimizers
 }
 
 } // namespace merganser

@@ -1,6 +1,6 @@
 #include "syntax/grammar.hpp"
 
-#include "syntax/declaration_grammar.hpp"
+#include "syntax/table_argument_grammar.hpp"
 
 #include "duckdb/main/connection_manager.hpp"
 #include "duckdb/main/extension/extension_loader.hpp"
@@ -26,9 +26,7 @@ public:
 	}
 
 	vector<GrammarChange> GetChanges() const override {
-		vector<GrammarChange> changes;
-		Append(changes, DeclarationGrammar::GetChanges());
-		return changes;
+		return TableArgumentGrammar::Changes();
 	}
 };
 

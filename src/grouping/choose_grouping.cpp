@@ -1,0 +1,152 @@
+#include "grouping/choose_grouping.hpp"
+
+#include "grouping/input_origin.hpp"
+
+#include "duckdb/planner/expression/bound_reference_expression.hpp"
+
+namespace merganser {
+
+namespace {
+
+//! The call's partition set and ordering, as positions in an operator below.
+struct Wanted {
+	ClusteringSet partition;
+	OrderingList ordering;
+};
+
+bool PositionsInInput(const LogicalTableFunction &function, const vector<idx_t> &columns, vector<idx_t> &result) {
+	for (auto column : columns) {
+		auto &expression = *function.expressions[column];
+		if (expression.GetExpressionClass() != ExpressionClass::BOUND_REF) {
+			return false;
+		}
+		result.push_back(expression.Cast<BoundReferenceExpression>().Index());
+	}
+	return true;
+}
+
+bool WantedAtOrigin(const LogicalTableFunction &function, const InputOrigin &origin, Wanted &wanted) {
+	vector<idx_t> order_columns;
+	for (auto &item : function.ordering) {
+		order_columns.push_back(item.column);
+	}
+	vector<idx_t> partition_input, order_input, partition, order;
+	if (!PositionsInInput(function, function.partition_columns, partition_input) ||
+	    !PositionsInInput(function, order_columns, order_input) || !origin.Map(partition_input, partition) ||
+	    !origin.Map(order_input, order)) {
+		return false;
+	}
+	auto items = function.ordering;
+	for (idx_t i = 0; i < items.size(); i++) {
+		items[i].column = order[i];
+	}
+	wanted = Wanted {ClusteringSet(partition), OrderingList(std::move(items))};
+	return true;
+}
+
+//! What a table function with set semantics delivers: positions in its output.
+struct Delivered {
+	explicit Delivered(const LogicalTableFunction &function);
+
+	//! Every partition column is among the output.
+	bool complete = true;
+	ClusteringSet partition;
+	OrderingList ordering;
+};
+
+optional_idx OutputOf(const LogicalTableFunction &function, idx_t expression, optional_idx partition_column) {
+	for (idx_t i = 0; i < function.outputs.size(); i++) {
+		auto &output = function.outputs[i];
+		if (output.source == ProcessorLayout::Source::INPUT && output.index == expression) {
+			return i;
+		}
+		if (output.source == ProcessorLayout::Source::PARTITION && partition_column == optional_idx(output.index)) {
+			return i;
+		}
+	}
+	return optional_idx();
+}
+
+Delivered::Delivered(const LogicalTableFunction &function) {
+	vector<idx_t> positions;
+	for (idx_t i = 0; i < function.partition_columns.size(); i++) {
+		auto position = OutputOf(function, function.partition_columns[i], i);
+		if (!position.IsValid()) {
+			complete = false;
+			return;
+		}
+		positions.push_back(position.GetIndex());
+	}
+	partition = ClusteringSet(positions);
+	vector<OrderItem> items;
+	if (function.definition.pass_through && function.definition.preserves_order) {
+		for (auto &item : function.ordering) {
+			auto position = OutputOf(function, item.column, optional_idx());
+			if (!position.IsValid()) {
+				break;
+			}
+			items.push_back(OrderItem {position.GetIndex(), item.direction, item.null_order});
+		}
+	}
+	ordering = OrderingList(std::move(items));
+}
+
+GroupingDecision ChooseForNested(ClientContext &context, LogicalTableFunction &function, const InputOrigin &origin,
+                                 LogicalTableFunction &inner, const GroupingDecision &otherwise) {
+	auto result = otherwise;
+	Wanted wanted;
+	Delivered delivered(inner);
+	if (!delivered.complete || !WantedAtOrigin(function, origin, wanted)) {
+		result.reason = "a partition or order column of " + inner.definition.name + " does not reach this input unchanged";
+		return result;
+	}
+	vector<string> names;
+	for (auto &output : inner.outputs) {
+		names.push_back(output.name);
+	}
+	auto inner_set = delivered.partition.ToString(names);
+	if (!delivered.partition.Satisfies(wanted.partition)) {
+		result.reason = "partition set " + wanted.partition.ToString(names) + " is not the " + inner_set + " of " +
+		                inner.definition.name;
+		return result;
+	}
+	if (!delivered.ordering.Satisfies(wanted.ordering, delivered.partition.Columns())) {
+		result.reason = inner.definition.name + " delivers order " + delivered.ordering.ToString(names) + ", not " +
+		                wanted.ordering.ToString(names);
+		return result;
+	}
+	result.grouping = Grouping::FUSED;
+	result.parallel = ChooseGrouping(context, inner).parallel && function.definition.splittable;
+	result.reason = "same partition set " + inner_set + " as " + inner.definition.name;
+	return result;
+}
+
+} // namespace
+
+GroupingDecision ChooseGrouping(ClientContext &context, LogicalTableFunction &function) {
+	GroupingDecision result;
+	if (function.definition.semantics == TableSemantics::ROW) {
+		result.grouping = Grouping::ROWS;
+		result.parallel = true;
+		result.reason = "row semantics";
+		return result;
+	}
+	auto splittable = function.definition.splittable && !function.partition_columns.empty();
+	if (splittable) {
+		result.grouping = Grouping::HASHED;
+		result.parallel = true;
+		result.reason = "nothing is known about the order of the input";
+	} else {
+		result.grouping = Grouping::SINGLE;
+		result.reason = function.partition_columns.empty() ? "no PARTITION BY: one partition"
+		                                                    : function.definition.name + " is not splittable";
+	}
+	InputOrigin origin(*function.children[0]);
+	auto inner = dynamic_cast<LogicalTableFunction *>(&origin.source.get());
+	if (inner && inner->definition.semantics == TableSemantics::SET) {
+		return ChooseForNested(context, function, origin, *inner, result);
+	}
+	return result;
+}
+
+} // namespace merganser

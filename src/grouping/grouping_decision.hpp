@@ -1,0 +1,33 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// grouping/grouping_decision.hpp
+//
+// How one table function gets its partitions, and why: printed by EXPLAIN and recorded in the decision log.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "settings.hpp"
+
+namespace merganser {
+
+enum class Grouping : uint8_t {
+	ROWS,         //! row semantics: no partitions
+	FUSED,        //! the input is a table function with the same partition set
+	REGION_LOCAL, //! every storage region holds whole partitions, in order
+	HASHED,       //! hashed into bins, each sorted
+	SINGLE        //! one instance over the whole input, sorted if need be
+};
+
+struct GroupingDecision {
+	Grouping grouping = Grouping::SINGLE;
+	//! One sentence for people, with the names of this query.
+	string reason;
+	//! Whether several threads each have a part of the partitions.
+	bool parallel = false;
+
+	string Name() const;
+};
+
+} // namespace merganser

@@ -1,0 +1,307 @@
+#include "grouping/logical_table_function.hpp"
+
+#include "grouping/choose_grouping.hpp"
+#include "grouping/partitioned_sort.hpp"
+#include "grouping/physical_table_function.hpp"
+
+#include "decision_log.hpp"
+
+#include "duckdb/execution/operator/order/physical_order.hpp"
+#include "duckdb/execution/operator/projection/physical_projection.hpp"
+#include "duckdb/execution/physical_plan_generator.hpp"
+#include "duckdb/planner/expression/bound_columnref_expression.hpp"
+#include "duckdb/planner/expression/bound_reference_expression.hpp"
+
+namespace merganser {
+
+//===--------------------------------------------------------------------===//
+// Binding
+//===--------------------------------------------------------------------===//
+LogicalTableFunction::LogicalTableFunction(TableIndex table_index, const TableFunctionDefinition &definition,
+                                           shared_ptr<BoundProcessor> bound_p, const TableArgument &table,
+                                           case_insensitive_map_t<Value> passed_p, unique_ptr<LogicalOperator> input)
+    : table_index(table_index), definition(definition), bound(std::move(bound_p)), passed(std::move(passed_p)),
+      partition_columns(table.partition_columns), ordering(table.ordering), required_columns(bound->required_columns) {
+	auto bindings = input->GetColumnBindings();
+	for (idx_t i = 0; i < table.names.size(); i++) {
+		expressions.push_back(
+		    make_uniq<BoundColumnRefExpression>(Identifier(table.names[i]), table.types[i], bindings[i]));
+	}
+	auto add = [&](ProcessorLayout::Source source, idx_t index, const string &name) {
+		outputs.push_back(Output {source, index, ProjectionIndex(outputs.size()), name});
+	};
+	auto proper_first = bound->names.size();
+	if (!definition.pass_through && bound->proper_before_partition_columns.IsValid()) {
+		proper_first = bound->proper_before_partition_columns.GetIndex();
+	}
+	for (idx_t i = 0; i < proper_first; i++) {
+		add(ProcessorLayout::Source::PROPER, i, bound->names[i]);
+	}
+	if (definition.pass_through) {
+		for (idx_t i = 0; i < table.names.size(); i++) {
+			add(ProcessorLayout::Source::INPUT, i, table.names[i]);
+		}
+	} else {
+		for (idx_t i = 0; i < partition_columns.size(); i++) {
+			add(ProcessorLayout::Source::PARTITION, i, table.names[partition_columns[i]]);
+		}
+	}
+	for (idx_t i = proper_first; i < bound->names.size(); i++) {
+		add(ProcessorLayout::Source::PROPER, i, bound->names[i]);
+	}
+	children.push_back(std::move(input));
+	if (!definition.pass_through) {
+		unordered_set<idx_t> all;
+		for (auto &output : outputs) {
+			all.insert(output.binding.GetIndex());
+		}
+		KeepOutputs(all);
+	}
+}
+
+vector<ColumnBinding> LogicalTableFunction::GetColumnBindings() {
+	vector<ColumnBinding> result;
+	for (auto &output : outputs) {
+		result.emplace_back(table_index, output.binding);
+	}
+	return result;
+}
+
+vector<TableIndex> LogicalTableFunction::GetTableIndex() const {
+	return {table_index};
+}
+
+void LogicalTableFunction::ResolveTypes() {
+	types.clear();
+	for (auto &output : outputs) {
+		switch (output.source) {
+		case ProcessorLayout::Source::PROPER:
+			types.push_back(bound->types[output.index]);
+			break;
+		case ProcessorLayout::Source::PARTITION:
+			types.push_back(expressions[partition_columns[output.index]]->GetReturnType());
+			break;
+		case ProcessorLayout::Source::INPUT:
+			types.push_back(expressions[output.index]->GetReturnType());
+			break;
+		}
+	}
+}
+
+idx_t LogicalTableFunction::EstimateCardinality(ClientContext &context) {
+	if (!has_estimated_cardinality) {
+		SetEstimatedCardinality(children[0]->EstimateCardinality(context));
+	}
+	return estimated_cardinality;
+}
+
+//===--------------------------------------------------------------------===//
+// Pruning
+//===--------------------------------------------------------------------===//
+void LogicalTableFunction::KeepOutputs(const unordered_set<idx_t> &bindings) {
+	vector<Output> kept;
+	for (auto &output : outputs) {
+		if (output.source != ProcessorLayout::Source::INPUT || bindings.count(output.binding.GetIndex())) {
+			kept.push_back(output);
+		}
+	}
+	outputs = std::move(kept);
+
+	vector<bool> used(expressions.size(), false);
+	for (auto &output : outputs) {
+		if (output.source == ProcessorLayout::Source::INPUT) {
+			used[output.index] = true;
+		}
+	}
+	for (auto &columns : {partition_columns, required_columns}) {
+		for (auto column : columns) {
+			used[column] = true;
+		}
+	}
+	for (auto &item : ordering) {
+		used[item.column] = true;
+	}
+
+	vector<idx_t> moved(expressions.size(), DConstants::INVALID_INDEX);
+	vector<unique_ptr<Expression>> remaining;
+	for (idx_t i = 0; i < expressions.size(); i++) {
+		if (used[i]) {
+			moved[i] = remaining.size();
+			remaining.push_back(std::move(expressions[i]));
+		}
+	}
+	expressions = std::move(remaining);
+	for (auto &output : outputs) {
+		output.index = output.source == ProcessorLayout::Source::INPUT ? moved[output.index] : output.index;
+	}
+	for (auto &column : partition_columns) {
+		column = moved[column];
+	}
+	for (auto &column : required_columns) {
+		column = moved[column];
+	}
+	for (auto &item : ordering) {
+		item.column = moved[item.column];
+	}
+}
+
+//===--------------------------------------------------------------------===//
+// Display
+//===--------------------------------------------------------------------===//
+string LogicalTableFunction::GetName() const {
+	return definition.name;
+}
+
+string LogicalTableFunction::GetExtensionName() const {
+	return "merganser";
+}
+
+optional_ptr<const string> LogicalTableFunction::GetTypeBindingVerificationIdentifier() const noexcept {
+	static const string IDENTIFIER = "merganser_table_function";
+	return IDENTIFIER;
+}
+
+vector<string> LogicalTableFunction::ExpressionNames() const {
+	vector<string> result;
+	for (auto &expression : expressions) {
+		result.push_back(expression->GetName().GetIdentifierName());
+	}
+	return result;
+}
+
+InsertionOrderPreservingMap<string> LogicalTableFunction::Description() const {
+	InsertionOrderPreservingMap<string> result;
+	vector<string> texts;
+	for (auto &parameter : definition.parameters) {
+		auto entry = passed.find(parameter.name);
+		if (entry != passed.end()) {
+			texts.push_back(parameter.name + " => " + entry->second.ToString());
+		}
+	}
+	result["Arguments"] = StringUtil::Join(texts, "\n");
+	if (!partition_columns.empty()) {
+		result["Partition By"] = ClusteringSet(partition_columns).ToString(ExpressionNames());
+	}
+	if (!ordering.empty()) {
+		result["Order By"] = OrderingList(ordering).ToString(ExpressionNames());
+	}
+	return result;
+}
+
+InsertionOrderPreservingMap<string> LogicalTableFunction::ParamsToString() const {
+	auto result = Description();
+	SetParamsEstimatedCardinality(result);
+	return result;
+}
+
+//===--------------------------------------------------------------------===//
+// Physical plan
+//===--------------------------------------------------------------------===//
+ProcessorLayout LogicalTableFunction::Layout() const {
+	ProcessorLayout result;
+	for (auto &expression : expressions) {
+		result.input_types.push_back(expression->GetReturnType());
+	}
+	result.partition_columns = partition_columns;
+	result.required_columns = required_columns;
+	result.proper_types = bound->types;
+	for (auto &output : outputs) {
+		result.output.push_back(ProcessorLayout::OutputColumn {output.source, output.index});
+	}
+	result.output_types = types;
+	result.pass_through = definition.pass_through;
+	return result;
+}
+
+static PhysicalOperator &ProjectInput(PhysicalPlanGenerator &planner, PhysicalOperator &child,
+                                      vector<unique_ptr<Expression>> expressions, idx_t estimated_cardinality) {
+	auto identity = expressions.size() == child.GetTypes().size();
+	vector<LogicalType> types;
+	for (idx_t i = 0; i < expressions.size(); i++) {
+		auto &expression = *expressions[i];
+		identity = identity && expression.GetExpressionClass() == ExpressionClass::BOUND_REF &&
+		           expression.Cast<BoundReferenceExpression>().Index() == i;
+		types.push_back(expression.GetReturnType());
+	}
+	if (identity) {
+		return child;
+	}
+	auto &projection = planner.Make<PhysicalProjection>(std::move(types), std::move(expressions), estimated_cardinality);
+	projection.children.push_back(child);
+	return projection;
+}
+
+static vector<BoundOrderByNode> SortOrders(const vector<OrderItem> &ordering, const vector<LogicalType> &types) {
+	vector<BoundOrderByNode> result;
+	for (auto &item : ordering) {
+		result.emplace_back(item.direction, item.null_order,
+		                    make_uniq<BoundReferenceExpression>(types[item.column], item.column));
+	}
+	return result;
+}
+
+static PhysicalOperator &PlanHashed(PhysicalPlanGenerator &planner, PhysicalOperator &input,
+                                    const ProcessorLayout &layout, const vector<OrderItem> &ordering) {
+	vector<unique_ptr<Expression>> partitions;
+	for (auto column : layout.partition_columns) {
+		partitions.push_back(make_uniq<BoundReferenceExpression>(layout.input_types[column], column));
+	}
+	auto &sort = planner.Make<PhysicalPartitionedSort>(layout.input_types, std::move(partitions),
+	                                                   SortOrders(ordering, layout.input_types),
+	                                                   input.estimated_cardinality);
+	sort.children.push_back(input);
+	return sort;
+}
+
+static PhysicalOperator &PlanSingle(PhysicalPlanGenerator &planner, PhysicalOperator &input, const ProcessorLayout &layout,
+                                    const vector<OrderItem> &ordering) {
+	vector<OrderItem> items;
+	for (auto column : layout.partition_columns) {
+		items.push_back(OrderItem {column, OrderType::ASCENDING, OrderByNullType::NULLS_LAST});
+	}
+	items.insert(items.end(), ordering.begin(), ordering.end());
+	if (items.empty()) {
+		return input;
+	}
+	vector<idx_t> projections;
+	for (idx_t i = 0; i < layout.input_types.size(); i++) {
+		projections.push_back(i);
+	}
+	auto &order = planner.Make<PhysicalOrder>(layout.input_types, SortOrders(items, layout.input_types),
+	                                          std::move(projections), input.estimated_cardinality);
+	order.children.push_back(input);
+	return order;
+}
+
+static void RecordDecision(ClientContext &context, const LogicalTableFunction &function,
+                           const GroupingDecision &decision) {
+	vector<pair<string, string>> facts;
+	auto description = function.Description();
+	for (auto &entry : description) {
+		facts.emplace_back(StringUtil::Lower(entry.first), StringUtil::Replace(entry.second, "\n", ", "));
+	}
+	DecisionLog::Get(context).Record(RuleDecision {"grouping", true, decision.Name(),
+	                                               function.definition.name + " runs " + decision.Name() + ": " +
+	                                                   decision.reason,
+	                                               std::move(facts), 0});
+}
+
+PhysicalOperator &LogicalTableFunction::CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) {
+	auto decision = ChooseGrouping(context, *this);
+	RecordDecision(context, *this, decision);
+	auto description = Description();
+	auto layout = Layout();
+	auto &child = planner.CreatePlan(*children[0]);
+	reference<PhysicalOperator> input = ProjectInput(planner, child, std::move(expressions), estimated_cardinality);
+	if (decision.grouping == Grouping::HASHED) {
+		input = PlanHashed(planner, input, layout, ordering);
+	} else if (decision.grouping == Grouping::SINGLE) {
+		input = PlanSingle(planner, input, layout, ordering);
+	}
+	auto &result = planner.Make<PhysicalTableFunction>(definition, bound, std::move(layout), std::move(decision),
+	                                                   std::move(description), estimated_cardinality);
+	result.children.push_back(input);
+	return result;
+}
+
+} // namespace merganser

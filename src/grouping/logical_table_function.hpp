@@ -1,0 +1,70 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// grouping/logical_table_function.hpp
+//
+// A bound call of a table function in a logical plan, over the bound table argument.
+// Its expressions are references to the input columns it uses, so DuckDB's passes keep them up to date; everything else counts
+// positions among those expressions. Which grouping runs it is decided when the physical plan is made, from the input that
+// is really there.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "grouping/grouping_decision.hpp"
+#include "grouping/processor_stream.hpp"
+#include "properties/partitioning.hpp"
+
+#include "duckdb/planner/operator/logical_extension_operator.hpp"
+
+namespace merganser {
+
+class LogicalTableFunction : public LogicalExtensionOperator {
+public:
+	LogicalTableFunction(TableIndex table_index, const TableFunctionDefinition &definition, shared_ptr<BoundProcessor> bound,
+	                     const TableArgument &table, case_insensitive_map_t<Value> passed, unique_ptr<LogicalOperator> input);
+
+	//! One column of the output that is still carried.
+	struct Output {
+		ProcessorLayout::Source source;
+		//! PROPER: which proper column. PARTITION: which partition column. INPUT: position among the expressions.
+		idx_t index;
+		//! Position in the full output, which its ColumnBinding keeps when other columns are dropped.
+		ProjectionIndex binding;
+		string name;
+	};
+
+	vector<ColumnBinding> GetColumnBindings() override;
+	vector<TableIndex> GetTableIndex() const override;
+	string GetName() const override;
+	InsertionOrderPreservingMap<string> ParamsToString() const override;
+	string GetExtensionName() const override;
+	bool SupportSerialization() const override {
+		return false;
+	}
+	optional_ptr<const string> GetTypeBindingVerificationIdentifier() const noexcept override;
+	idx_t EstimateCardinality(ClientContext &context) override;
+	PhysicalOperator &CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) override;
+
+	//! Stops carrying output columns that nothing refers to, and the input columns only they needed.
+	void KeepOutputs(const unordered_set<idx_t> &bindings);
+	ProcessorLayout Layout() const;
+	InsertionOrderPreservingMap<string> Description() const;
+	vector<string> ExpressionNames() const;
+
+	const TableIndex table_index;
+	const TableFunctionDefinition &definition;
+	shared_ptr<BoundProcessor> bound;
+	//! As the call passed them; defaults are not among them.
+	case_insensitive_map_t<Value> passed;
+	//! Positions among the expressions.
+	vector<idx_t> partition_columns;
+	vector<OrderItem> ordering;
+	vector<idx_t> required_columns;
+	vector<Output> outputs;
+
+protected:
+	void ResolveTypes() override;
+};
+
+} // namespace merganser

@@ -1,0 +1,66 @@
+#include "grouping/physical_table_function.hpp"
+
+namespace merganser {
+
+namespace {
+
+class TableFunctionState : public OperatorState {
+public:
+	TableFunctionState(ClientContext &context, const PhysicalTableFunction &op)
+	    : stream(context, op.layout, op.bound->MakeProcessor(context), nullptr) {
+	}
+
+	ProcessorStream stream;
+	bool pushed = false;
+	bool finished = false;
+};
+
+} // namespace
+
+PhysicalTableFunction::PhysicalTableFunction(PhysicalPlan &plan, const TableFunctionDefinition &definition,
+                                             shared_ptr<BoundProcessor> bound_p, ProcessorLayout layout_p,
+                                             GroupingDecision decision_p,
+                                             InsertionOrderPreservingMap<string> description_p, idx_t estimated_cardinality)
+    : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, layout_p.output_types, estimated_cardinality),
+      definition(definition), bound(std::move(bound_p)), layout(std::move(layout_p)), decision(std::move(decision_p)),
+      description(std::move(description_p)) {
+}
+
+InsertionOrderPreservingMap<string> PhysicalTableFunction::ParamsToString() const {
+	auto result = description;
+	result["Grouping"] = decision.Name();
+	result["Reason"] = decision.reason;
+	SetEstimatedCardinality(result, estimated_cardinality);
+	return result;
+}
+
+unique_ptr<OperatorState> PhysicalTableFunction::GetOperatorState(ExecutionContext &context) const {
+	return make_uniq<TableFunctionState>(context.client, *this);
+}
+
+OperatorResultType PhysicalTableFunction::Execute(ExecutionContext &context, DataChunk &input, DataChunk &chunk,
+                                                  GlobalOperatorState &gstate, OperatorState &state_p) const {
+	auto &state = state_p.Cast<TableFunctionState>();
+	if (!state.pushed) {
+		state.stream.Push(input);
+		state.pushed = true;
+	}
+	if (state.stream.Next(chunk)) {
+		return OperatorResultType::HAVE_MORE_OUTPUT;
+	}
+	state.stream.Retain();
+	state.pushed = false;
+	return OperatorResultType::NEED_MORE_INPUT;
+}
+
+OperatorFinalizeResultType PhysicalTableFunction::FinalExecute(ExecutionContext &context, DataChunk &chunk,
+                                                               GlobalOperatorState &gstate, OperatorState &state_p) const {
+	auto &state = state_p.Cast<TableFunctionState>();
+	if (!state.finished) {
+		state.stream.Finish();
+		state.finished = true;
+	}
+	return state.stream.Next(chunk) ? OperatorFinalizeResultType::HAVE_MORE_OUTPUT : OperatorFinalizeResultType::FINISHED;
+}
+
+} // namespace merganser

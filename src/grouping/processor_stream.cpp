@@ -1,0 +1,380 @@
+#include "grouping/processor_stream.hpp"
+
+#include "duckdb/common/vector/flat_vector.hpp"
+#include "duckdb/common/vector/string_vector.hpp"
+#include "duckdb/common/vector_operations/vector_operations.hpp"
+#include "duckdb/storage/buffer_manager.hpp"
+
+namespace merganser {
+
+static vector<optional_idx> KeyPositions(const ProcessorLayout &layout) {
+	vector<optional_idx> result;
+	for (auto &column : layout.output) {
+		optional_idx key;
+		for (idx_t i = 0; i < layout.partition_columns.size(); i++) {
+			auto repeats = column.source == ProcessorLayout::Source::INPUT && column.index == layout.partition_columns[i];
+			if (repeats && PartitionBoundaries::EqualityIsIdentity(layout.input_types[column.index])) {
+				key = i;
+			}
+		}
+		result.push_back(key);
+	}
+	return result;
+}
+
+ProcessorStream::ProcessorStream(ClientContext &context, const ProcessorLayout &layout, unique_ptr<Processor> processor_p,
+                                 optional_ptr<PartitionObserver> observer)
+    : context(context), layout(layout), processor(std::move(processor_p)), observer(observer),
+      boundaries(context, layout.partition_columns, layout.input_types), formats(layout.required_columns.size()),
+      key_position(KeyPositions(layout)) {
+	run_values.resize(layout.proper_types.size());
+	proper_position.resize(layout.proper_types.size());
+	for (idx_t i = 0; i < layout.output.size(); i++) {
+		auto &column = layout.output[i];
+		optional_idx position;
+		if (column.source == ProcessorLayout::Source::PROPER) {
+			proper_position[column.index] = i;
+		} else if (column.source == ProcessorLayout::Source::INPUT && !key_position[i].IsValid()) {
+			position = held_columns.size();
+			held_columns.push_back(column.index);
+			held_types.push_back(layout.input_types[column.index]);
+		}
+		held_position.push_back(position);
+	}
+}
+
+ProcessorStream::~ProcessorStream() = default;
+
+//===--------------------------------------------------------------------===//
+// Input
+//===--------------------------------------------------------------------===//
+void ProcessorStream::PrepareInput(DataChunk &input) {
+	current = input;
+	current_start = current_end;
+	current_end += input.size();
+	key_row = optional_idx();
+	required.clear();
+	for (idx_t i = 0; i < layout.required_columns.size(); i++) {
+		auto &column = input.data[layout.required_columns[i]];
+		required.push_back(column);
+		column.ToUnifiedFormat(formats[i]);
+	}
+}
+
+void ProcessorStream::Push(DataChunk &input) {
+	PrepareInput(input);
+	if (input.size() == 0) {
+		return;
+	}
+	boundaries.Find(input);
+	if (observer) {
+		observer->Observe(input, boundaries);
+	}
+	idx_t begin = 0;
+	for (auto start : boundaries.Starts()) {
+		if (open && layout.partition_columns.empty()) {
+			break;
+		}
+		Consume(begin, start);
+		BeginPartition(start);
+		begin = start;
+	}
+	Consume(begin, input.size());
+	if (!layout.pass_through) {
+		AddPartitionColumns();
+	}
+}
+
+void ProcessorStream::BeginPartition(idx_t start) {
+	if (open) {
+		processor->EndPartition(*this);
+		AddPartitionColumns();
+	}
+	open = true;
+	key_row = start;
+	partition_start = current_start + start;
+	released = partition_start;
+	processor->BeginPartition();
+}
+
+void ProcessorStream::Consume(idx_t begin, idx_t end) {
+	if (begin == end) {
+		return;
+	}
+	InputRows rows(required, formats);
+	rows.begin = begin;
+	rows.end = end;
+	rows.first_row = current_start + begin - partition_start;
+	processor->Consume(rows, *this);
+}
+
+void ProcessorStream::Finish() {
+	current = nullptr;
+	key_row = optional_idx();
+	if (open) {
+		processor->EndPartition(*this);
+		open = false;
+	}
+	if (!layout.pass_through) {
+		AddPartitionColumns();
+		CloseOwnChunk();
+	}
+}
+
+void ProcessorStream::Retain() {
+	if (!current || current->size() == 0) {
+		return;
+	}
+	auto &input = *current;
+	if (layout.pass_through) {
+		DropReleased();
+		if (released < current_end) {
+			Hold(MaxValue(released, current_start) - current_start);
+		}
+	}
+	if (!layout.partition_columns.empty() && key_row.IsValid()) {
+		boundaries.Remember(input, input.size() - 1);
+	}
+	current = nullptr;
+}
+
+//===--------------------------------------------------------------------===//
+// Held rows
+//===--------------------------------------------------------------------===//
+void ProcessorStream::DropReleased() {
+	while (!held.empty() && held.front().first + held.front().count <= released) {
+		spare.push_back(std::move(held.front().rows));
+		held.pop_front();
+	}
+}
+
+ProcessorStream::HeldRows &ProcessorStream::RoomForHeldRows() {
+	if (held.empty() || held.back().count == STANDARD_VECTOR_SIZE) {
+		unique_ptr<DataChunk> rows;
+		if (spare.empty()) {
+			rows = make_uniq<DataChunk>();
+			rows->Initialize(BufferAllocator::Get(context), held_types);
+		} else {
+			rows = std::move(spare.back());
+			spare.pop_back();
+			rows->Reset();
+		}
+		held.push_back(HeldRows {0, 0, std::move(rows)});
+	}
+	return held.back();
+}
+
+void ProcessorStream::Hold(idx_t begin) {
+	auto &input = *current;
+	while (begin < input.size()) {
+		auto &target = RoomForHeldRows();
+		if (target.count == 0) {
+			target.first = current_start + begin;
+		}
+		auto count = MinValue<idx_t>(STANDARD_VECTOR_SIZE - target.count, input.size() - begin);
+		for (idx_t i = 0; i < held_columns.size(); i++) {
+			VectorOperations::Copy(input.data[held_columns[i]], target.rows->data[i], begin + count, begin, target.count);
+		}
+		target.count += count;
+		target.rows->SetChildCardinality(target.count);
+		begin += count;
+	}
+	// a long partition leaves many spare chunks behind: keep one
+	spare.resize(MinValue<idx_t>(spare.size(), 1));
+}
+
+optional_ptr<ProcessorStream::HeldRows> ProcessorStream::HeldAt(idx_t position) {
+	if (current && position >= current_start) {
+		return nullptr;
+	}
+	auto behind = std::upper_bound(held.begin(), held.end(), position,
+	                               [](idx_t wanted, const HeldRows &rows) { return wanted < rows.first; });
+	if (behind == held.begin() || position >= (behind - 1)->first + (behind - 1)->count) {
+		throw InternalException("A table function emitted a row that it had released");
+	}
+	return *(behind - 1);
+}
+
+//===--------------------------------------------------------------------===//
+// Output of pass-through functions
+//===--------------------------------------------------------------------===//
+bool ProcessorStream::Next(DataChunk &output) {
+	return layout.pass_through ? NextRuns(output) : NextOwnRows(output);
+}
+
+bool ProcessorStream::NextRuns(DataChunk &output) {
+	if (next_run == runs.size()) {
+		runs.clear();
+		for (auto &values : run_values) {
+			values.clear();
+		}
+		next_run = next_offset = 0;
+		return false;
+	}
+	auto first = runs[next_run].first + next_offset;
+	auto source = HeldAt(first);
+	auto source_start = source ? source->first : current_start;
+	auto source_end = source ? source->first + source->count : current_end;
+	SelectionVector sel(STANDARD_VECTOR_SIZE);
+	idx_t count = 0;
+	bool contiguous = true;
+	while (next_run < runs.size() && count < STANDARD_VECTOR_SIZE) {
+		auto &run = runs[next_run];
+		auto position = run.first + next_offset;
+		if (position < source_start || position >= source_end) {
+			break;
+		}
+		auto take = MinValue<idx_t>(run.count - next_offset, STANDARD_VECTOR_SIZE - count);
+		take = MinValue<idx_t>(take, source_end - position);
+		contiguous = contiguous && position == first + count;
+		for (idx_t i = 0; i < take; i++) {
+			sel.set_index(count + i, position - source_start + i);
+		}
+		FillProper(output, next_run, count, take);
+		count += take;
+		next_offset += take;
+		if (next_offset == run.count) {
+			next_run++;
+			next_offset = 0;
+		}
+	}
+	EmitInputColumns(output, source, sel, first - source_start, count, contiguous);
+	output.SetChildCardinality(count);
+	return true;
+}
+
+template <class T>
+static void FillBits(Vector &target, uint64_t bits, idx_t offset, idx_t count) {
+	T value;
+	memcpy(&value, &bits, sizeof(T));
+	std::fill_n(FlatVector::GetDataMutableUnsafe<T>(target) + offset, count, value);
+}
+
+void ProcessorStream::FillProper(DataChunk &output, idx_t run, idx_t offset, idx_t count) {
+	for (idx_t i = 0; i < proper_position.size(); i++) {
+		auto &target = output.data[proper_position[i]];
+		auto bits = run_values[i][run];
+		switch (GetTypeIdSize(target.GetType().InternalType())) {
+		case 1:
+			FillBits<uint8_t>(target, bits, offset, count);
+			break;
+		case 2:
+			FillBits<uint16_t>(target, bits, offset, count);
+			break;
+		case 4:
+			FillBits<uint32_t>(target, bits, offset, count);
+			break;
+		case 8:
+			FillBits<uint64_t>(target, bits, offset, count);
+			break;
+		default:
+			throw InternalException("Proper column of a pass-through function with more than 8 bytes");
+		}
+	}
+}
+
+void ProcessorStream::EmitInputColumns(DataChunk &output, optional_ptr<HeldRows> source, const SelectionVector &sel,
+                                       idx_t first, idx_t count, bool contiguous) {
+	for (idx_t i = 0; i < layout.output.size(); i++) {
+		auto &column = layout.output[i];
+		if (column.source != ProcessorLayout::Source::INPUT) {
+			continue;
+		}
+		auto &target = output.data[i];
+		if (source && key_position[i].IsValid()) {
+			ConstantVector::Reference(target, count_t(count), boundaries.Key().data[key_position[i].GetIndex()], 0, 1);
+			continue;
+		}
+		auto &origin = source ? source->rows->data[held_position[i].GetIndex()] : current->data[column.index];
+		auto size = source ? source->count : current->size();
+		if (!contiguous) {
+			target.Slice(origin, sel, count);
+		} else if (first == 0 && count == size) {
+			target.Reference(origin);
+		} else {
+			target.Slice(origin, first, first + count);
+		}
+	}
+}
+
+//===--------------------------------------------------------------------===//
+// Output of all other functions
+//===--------------------------------------------------------------------===//
+void ProcessorStream::NewRow() {
+	if (own && own_rows == STANDARD_VECTOR_SIZE) {
+		AddPartitionColumns();
+		CloseOwnChunk();
+	}
+	if (!own) {
+		own = make_uniq<DataChunk>();
+		own->Initialize(BufferAllocator::Get(context), layout.output_types);
+		own_rows = own_keyed = 0;
+	}
+	row = own_rows++;
+	for (auto position : proper_position) {
+		FlatVector::ValidityMutable(own->data[position]).SetInvalid(row);
+	}
+}
+
+Vector &ProcessorStream::Target(idx_t column) {
+	return own->data[proper_position[column]];
+}
+
+void ProcessorStream::SetString(idx_t column, string_t value) {
+	auto &target = Target(column);
+	Set<string_t>(column, StringVector::AddStringOrBlob(target, value));
+}
+
+void ProcessorStream::SetFrom(idx_t column, const Vector &source, idx_t position) {
+	auto &target = Target(column);
+	FlatVector::ValidityMutable(target).SetValid(row);
+	VectorOperations::Copy(source, target, position + 1, position, row);
+}
+
+void ProcessorStream::SetValue(idx_t column, const Value &value) {
+	auto &target = Target(column);
+	FlatVector::ValidityMutable(target).SetValid(row);
+	target.SetValue(row, value);
+}
+
+void ProcessorStream::AddPartitionColumns() {
+	if (!own || own_keyed == own_rows) {
+		return;
+	}
+	auto count = own_rows - own_keyed;
+	SelectionVector sel(count);
+	for (idx_t i = 0; i < count; i++) {
+		sel.set_index(i, key_row.IsValid() ? key_row.GetIndex() : 0);
+	}
+	for (idx_t i = 0; i < layout.output.size(); i++) {
+		auto &column = layout.output[i];
+		if (column.source != ProcessorLayout::Source::PARTITION) {
+			continue;
+		}
+		auto &source = key_row.IsValid() ? current->data[layout.partition_columns[column.index]]
+		                                 : boundaries.Key().data[column.index];
+		VectorOperations::Copy(source, own->data[i], sel, count, 0, own_keyed);
+	}
+	own_keyed = own_rows;
+}
+
+void ProcessorStream::CloseOwnChunk() {
+	if (!own || own_rows == 0) {
+		return;
+	}
+	own->SetChildCardinality(own_rows);
+	own_finished.push_back(std::move(own));
+	own_rows = own_keyed = 0;
+}
+
+bool ProcessorStream::NextOwnRows(DataChunk &output) {
+	if (own_finished.empty()) {
+		return false;
+	}
+	own_emitted = std::move(own_finished.front());
+	own_finished.pop_front();
+	output.Reference(*own_emitted);
+	return true;
+}
+
+} // namespace merganser

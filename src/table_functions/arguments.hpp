@@ -1,0 +1,85 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// table_functions/arguments.hpp
+//
+// What a call of a table function passes, checked against the declared parameters:
+//   SESSION(DATA => TABLE(sensor) PARTITION BY (plant, device) ORDER BY time, GAP => 1m)
+// A function's Bind reads it: the table argument's columns, PARTITION BY as column positions, ORDER BY with directions,
+// and scalar values that already have the declared kind.
+// Errors: BinderException that names function, argument and what is allowed.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "table_functions/parameter.hpp"
+
+#include "duckdb/common/enums/order_type.hpp"
+
+namespace merganser {
+
+struct OrderItem {
+	//! Position in the table argument.
+	idx_t column;
+	OrderType direction;
+	OrderByNullType null_order;
+
+	bool operator==(const OrderItem &other) const;
+};
+
+struct TableArgument {
+	vector<string> names;
+	vector<LogicalType> types;
+	//! Positions of the PARTITION BY columns, as written but without repetitions.
+	vector<idx_t> partition_columns;
+	//! ORDER BY as written, without repetitions.
+	vector<OrderItem> ordering;
+};
+
+//! A time column's values are handled as integers in the column's own unit.
+struct TimeColumn {
+	idx_t column;
+	LogicalType type;
+
+	//! The span in this column's unit (days for DATE, microseconds for TIMESTAMP, ...). Throws BinderException where a
+	//! span is no whole number of units, or is an integer while the column is no integer.
+	int64_t Span(const string &function, const string &parameter, const Value &value) const;
+	int64_t Point(const string &function, const string &parameter, const Value &value) const;
+};
+
+class BoundArguments {
+public:
+	BoundArguments(string function, const vector<ParameterDefinition> &parameters, TableArgument table,
+	               const case_insensitive_map_t<Value> &passed);
+
+	const string &Function() const {
+		return function;
+	}
+	const TableArgument &Table() const {
+		return table;
+	}
+	//! Whether the caller wrote it; a default does not count.
+	bool IsPassed(const string &parameter) const;
+	//! Passed, or has a default.
+	bool HasValue(const string &parameter) const;
+	const Value &Get(const string &parameter) const;
+	int64_t Integer(const string &parameter) const;
+	double Double(const string &parameter) const;
+	bool Boolean(const string &parameter) const;
+	string String(const string &parameter) const;
+	//! Position of the column that a COLUMN parameter names.
+	idx_t Column(const string &parameter) const;
+	//! The column that a COLUMN parameter names, which has to hold times: TIMESTAMP in any precision, with or without zone,
+	//! DATE or an integer type.
+	TimeColumn Time(const string &parameter) const;
+	//! ORDER BY has to be exactly this column, ascending.
+	void RequireOrderedBy(const string &parameter) const;
+
+private:
+	string function;
+	TableArgument table;
+	case_insensitive_map_t<Value> values;
+	case_insensitive_set_t passed_names;
+};
+
+} // namespace merganser

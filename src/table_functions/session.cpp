@@ -1,0 +1,121 @@
+#include "table_functions/session.hpp"
+
+#include "table_functions/time_dispatch.hpp"
+
+namespace merganser {
+
+namespace {
+
+struct BoundSession : public BoundProcessor {
+	string time_name;
+	LogicalType time_type;
+	int64_t gap;
+
+	unique_ptr<Processor> MakeProcessor(ClientContext &context) const override;
+};
+
+template <class T>
+class SessionProcessor : public Processor {
+public:
+	explicit SessionProcessor(const BoundSession &bound) : bound(bound), gap(static_cast<uint64_t>(bound.gap)) {
+	}
+
+	void BeginPartition() override {
+		open = false;
+	}
+
+	void Consume(const InputRows &rows, ProcessorOutput &output) override {
+		auto &format = rows.Format(0);
+		auto times = UnifiedVectorFormat::GetData<T>(format);
+		if (format.validity.CannotHaveNull() && !format.sel->IsSet()) {
+			ConsumeTimes<true>(rows, times, output);
+		} else {
+			ConsumeTimes<false>(rows, times, output);
+		}
+		output.ReleaseBefore(first_row);
+	}
+
+	void EndPartition(ProcessorOutput &output) override {
+		if (open) {
+			Close(output, last_row + 1);
+		}
+	}
+
+private:
+	template <bool FLAT>
+	void ConsumeTimes(const InputRows &rows, const T *times, ProcessorOutput &output) {
+		auto position = rows.begin;
+		auto row = rows.first_row;
+		if (!open) {
+			Open(Time<FLAT>(rows, times, position), row);
+		}
+		for (; position < rows.end; position++, row++) {
+			auto time = Time<FLAT>(rows, times, position);
+			// unsigned arithmetic: the distance of two times always fits, and a step back is never a gap
+			if (time > last && static_cast<uint64_t>(time) - static_cast<uint64_t>(last) > gap) {
+				Close(output, row);
+				Open(time, row);
+			}
+			last = time;
+		}
+		last_row = row - 1;
+	}
+
+	template <bool FLAT>
+	int64_t Time(const InputRows &rows, const T *times, idx_t position) const {
+		if (FLAT) {
+			return static_cast<int64_t>(times[position]);
+		}
+		if (rows.IsNull(0, position)) {
+			ThrowNullTime("SESSION", bound.time_name);
+		}
+		return static_cast<int64_t>(rows.Get<T>(0, position));
+	}
+
+	void Open(int64_t time, idx_t row) {
+		open = true;
+		start = last = time;
+		first_row = row;
+	}
+
+	void Close(ProcessorOutput &output, idx_t end_row) {
+		output.EmitRows(first_row, end_row - first_row);
+		output.SetProper<T>(0, static_cast<T>(start));
+		output.SetProper<T>(1, static_cast<T>(last));
+	}
+
+	const BoundSession &bound;
+	const uint64_t gap;
+	bool open = false;
+	int64_t start = 0;
+	int64_t last = 0;
+	idx_t first_row = 0;
+	idx_t last_row = 0;
+};
+
+unique_ptr<Processor> BoundSession::MakeProcessor(ClientContext &context) const {
+	return MakeForTimeType<SessionProcessor>(time_type, *this);
+}
+
+} // namespace
+
+SessionFunction::SessionFunction() {
+	name = "SESSION";
+	description = "Groups rows that follow each other within GAP";
+	parameters = {ParameterDefinition("TIMECOL", ParameterKind::COLUMN).Default(Value("time")),
+	              ParameterDefinition("GAP", ParameterKind::TIME_SPAN).NonNegative()};
+}
+
+unique_ptr<BoundProcessor> SessionFunction::Bind(ClientContext &context, const BoundArguments &arguments) const {
+	auto time = arguments.Time("TIMECOL");
+	auto result = make_uniq<BoundSession>();
+	result->time_name = arguments.Table().names[time.column];
+	result->time_type = time.type;
+	result->gap = time.Span(name, "GAP", arguments.Get("GAP"));
+	result->names = {"window_start", "window_end"};
+	result->types = {time.type, time.type};
+	result->required_columns = {time.column};
+	return std::move(result);
+}
+
+} // namespace merganser

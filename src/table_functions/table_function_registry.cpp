@@ -1,0 +1,34 @@
+#include "table_functions/table_function_registry.hpp"
+
+#include "table_functions/session.hpp"
+
+namespace merganser {
+
+static vector<shared_ptr<const TableFunctionDefinition>> &Registered() {
+	static vector<shared_ptr<const TableFunctionDefinition>> functions {
+	    make_shared_ptr<SessionFunction>(),
+	};
+	return functions;
+}
+
+const vector<shared_ptr<const TableFunctionDefinition>> &TableFunctionRegistry::Functions() {
+	return Registered();
+}
+
+optional_ptr<const TableFunctionDefinition> TableFunctionRegistry::Find(const string &name) {
+	for (auto &function : Registered()) {
+		if (StringUtil::CIEquals(function->name, name)) {
+			return function.get();
+		}
+	}
+	return nullptr;
+}
+
+void TableFunctionRegistry::Add(shared_ptr<const TableFunctionDefinition> definition) {
+	if (Find(definition->name)) {
+		throw InvalidInputException("There already is a table function %s", definition->name);
+	}
+	Registered().push_back(std::move(definition));
+}
+
+} // namespace merganser
