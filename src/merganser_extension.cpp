@@ -22,11 +22,16 @@
 namespace merganser {
 
 static void Load(ExtensionLoader &loader) {
-	VersionGuard::Check();        // C++ symbols fit one DuckDB version only: refuse before touching anything else
-	Settings::Register(loader);   // everything below reads settings
-	Grammar::Register(loader);    // parsing comes first
+	VersionGuard::Check();      // C++ symbols fit one DuckDB version only: refuse before touching anything else
+	Settings::Register(loader); // everything below reads settings
+	Grammar::Register(loader);  // parsing comes first
+	AlterInterception::Register(loader);    // ALTER that states declarations, or touches what they name
+	DeclareFunctions::Register(loader);     // the same for programs
+	DeclarationsFunction::Register(loader); // what is declared
+	VerifyFunction::Register(loader);       // whether it is true
 	TableFunctionBinding::Register(loader); // what the grammar's TABLE arguments call
-	LateMaterialization::Register(loader); // on the bound plan, before DuckDB's optimizers
+	LateMaterialization::Register(loader);  // on the bound plan, before DuckDB's optimizers
+	ExplainFunction::Register(loader);      // last, as it tells what all the others did
 }
 
 } // namespace merganser

@@ -1,5 +1,6 @@
 #include "syntax/grammar.hpp"
 
+#include "syntax/declaration_grammar.hpp"
 #include "syntax/table_argument_grammar.hpp"
 
 #include "duckdb/main/connection_manager.hpp"
@@ -26,7 +27,10 @@ public:
 	}
 
 	vector<GrammarChange> GetChanges() const override {
-		return TableArgumentGrammar::Changes();
+		vector<GrammarChange> changes;
+		Append(changes, DeclarationGrammar::GetChanges());
+		Append(changes, TableArgumentGrammar::Changes());
+		return changes;
 	}
 };
 
