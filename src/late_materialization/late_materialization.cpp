@@ -177,7 +177,8 @@ void Run(OptimizerExtensionInput &extension_input, unique_ptr<LogicalOperator> &
 		return;
 	}
 	auto is_cte = [](const LogicalOperator &op) { return op.type == LogicalOperatorType::LOGICAL_MATERIALIZED_CTE; };
-	if (Contains(*plan, is_cte) && !optimizer.OptimizerDisabled(OptimizerType::CTE_INLINING)) {
+	if (Settings::LateMaterialization(optimizer.context) && Contains(*plan, is_cte) &&
+	    !optimizer.OptimizerDisabled(OptimizerType::CTE_INLINING)) {
 		// DuckDB inlines CTEs right after this rule; done here already, the rule sees their scans.
 		CTEInlining inlining(optimizer);
 		plan = inlining.Optimize(std::move(plan));
