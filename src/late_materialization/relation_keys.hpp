@@ -11,7 +11,8 @@
 //                                         subtree is the relation
 //
 // A bound plan does not say which views it was made from. So each declared view is bound once and compared with what the
-// plan holds: same functions, arguments, columns and expressions, up to table indexes.
+// plan holds: same functions, arguments, columns and expressions, up to table indexes. Binding opens the view's files, so
+// only views that can show one of the plan's own scans are bound, as their text tells.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -66,7 +67,7 @@ struct ViewMatch {
 
 class RelationKeys {
 public:
-	explicit RelationKeys(Optimizer &optimizer);
+	RelationKeys(Optimizer &optimizer, const LogicalOperator &root);
 	~RelationKeys();
 
 	//! Whether the scan can be read again with the same rows; if so, its keys, which may be none.
@@ -78,8 +79,11 @@ private:
 	struct DeclaredView;
 
 	void BindDeclaredViews();
+	bool MayShowScanOfPlan(ViewCatalogEntry &view) const;
 
 	Optimizer &optimizer;
+	//! First path or pattern of each scan of files in the plan.
+	vector<string> scanned_paths;
 	bool views_bound = false;
 	vector<unique_ptr<DeclaredView>> views;
 };
