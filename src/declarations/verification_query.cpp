@@ -196,7 +196,10 @@ string VerificationQuery::Regions() {
 	probe.node = std::move(select);
 	try {
 		Binder::CreateBinder(context)->Bind(static_cast<SQLStatement &>(probe));
-	} catch (const BinderException &) {
+	} catch (const Exception &error) {
+		if (ErrorData(error).Type() != ExceptionType::BINDER) {
+			throw;
+		}
 		// the scan has no file names or row numbers: not Parquet, or an aggregate
 		return string();
 	}
