@@ -26,7 +26,8 @@ InsertionOrderPreservingMap<string> DeclarationChange::ToText() const {
 		result["Alter"] = alter->ToString();
 	}
 	for (auto &entry : objects) {
-		result[entry.object.ToString()] =
+		// EXPLAIN ANALYZE titles every operator of an extension "Extension", so the parameters say which one it is
+		result["Declare on " + entry.object.ToString()] =
 		    StringUtil::Join(entry.declarations, entry.declarations.size(), "\n",
 			                 [](const Declaration &declaration) { return declaration.ToString(); });
 	}

@@ -304,6 +304,9 @@ QualifiedName DeclarationStore::NameOf(CatalogEntry &table_or_view) {
 }
 
 optional_ptr<CatalogEntry> DeclarationStore::Find(ClientContext &context, const QualifiedName &name) {
+	if (name.Name().empty()) {
+		return nullptr;
+	}
 	CatalogEntryRetriever retriever(context);
 	EntryLookupInfo lookup(CatalogType::TABLE_ENTRY, Binder::BindTableName(retriever, name));
 	auto entry = retriever.GetEntry(lookup, OnEntryNotFound::RETURN_NULL);
