@@ -8,7 +8,7 @@ namespace {
 
 bool Contains(const vector<string> &columns, const string &name) {
 	return std::any_of(columns.begin(), columns.end(),
-					   [&](const string &column) { return StringUtil::CIEquals(column, name); });
+	                   [&](const string &column) { return StringUtil::CIEquals(column, name); });
 }
 
 string SortedColumn(const Declaration &declaration, idx_t index) {
@@ -37,9 +37,9 @@ const char *Declaration::KindName(DeclarationKind kind) {
 
 string Declaration::ColumnList(const vector<string> &columns) {
 	return "(" +
-		   StringUtil::Join(columns, columns.size(), ", ",
-							[](const string &column) { return SQLIdentifier::ToString(Identifier(column)); }) +
-		   ")";
+	       StringUtil::Join(columns, columns.size(), ", ",
+	                        [](const string &column) { return SQLIdentifier::ToString(Identifier(column)); }) +
+	       ")";
 }
 
 string Declaration::ToString() const {
@@ -47,7 +47,7 @@ string Declaration::ToString() const {
 	switch (kind) {
 	case DeclarationKind::FOREIGN_KEY:
 		return result + ColumnList(columns) + " REFERENCES " + referenced.ToString() + " " +
-			   ColumnList(referenced_columns);
+		       ColumnList(referenced_columns);
 	case DeclarationKind::SORTED_BY: {
 		vector<string> items;
 		for (idx_t i = 0; i < columns.size(); i++) {
@@ -66,13 +66,13 @@ bool Declaration::Names(const string &column) const {
 
 bool Declaration::SameColumns(const vector<string> &left, const vector<string> &right) {
 	return left.size() == right.size() &&
-		   std::equal(left.begin(), left.end(), right.begin(),
-					  [](const string &a, const string &b) { return StringUtil::CIEquals(a, b); });
+	       std::equal(left.begin(), left.end(), right.begin(),
+	                  [](const string &a, const string &b) { return StringUtil::CIEquals(a, b); });
 }
 
 bool Declaration::SameColumnSet(const vector<string> &left, const vector<string> &right) {
 	return left.size() == right.size() &&
-		   std::all_of(left.begin(), left.end(), [&](const string &name) { return Contains(right, name); });
+	       std::all_of(left.begin(), left.end(), [&](const string &name) { return Contains(right, name); });
 }
 
 bool Declaration::IsReplacedBy(const Declaration &other) const {
@@ -91,9 +91,9 @@ bool Declaration::IsReplacedBy(const Declaration &other) const {
 
 bool Declaration::operator==(const Declaration &other) const {
 	return kind == other.kind && SameColumns(columns, other.columns) && types == other.types &&
-		   directions == other.directions && null_orders == other.null_orders && referenced == other.referenced &&
-		   SameColumns(referenced_columns, other.referenced_columns) && voided == other.voided &&
-		   Value::NotDistinctFrom(verified_at, other.verified_at);
+	       directions == other.directions && null_orders == other.null_orders && referenced == other.referenced &&
+	       SameColumns(referenced_columns, other.referenced_columns) && voided == other.voided &&
+	       Value::NotDistinctFrom(verified_at, other.verified_at);
 }
 
 } // namespace merganser

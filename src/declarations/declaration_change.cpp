@@ -14,7 +14,7 @@ void DeclarationChange::Apply(ClientContext &context) const {
 		auto object = DeclarationStore::Find(context, entry.object);
 		if (!object) {
 			throw CatalogException("%s was dropped or renamed while the statement waited to run",
-								   entry.object.ToString());
+			                       entry.object.ToString());
 		}
 		DeclarationStore::Write(context, *object, entry.declarations);
 	}
@@ -26,9 +26,10 @@ InsertionOrderPreservingMap<string> DeclarationChange::ToText() const {
 		result["Alter"] = alter->ToString();
 	}
 	for (auto &entry : objects) {
-		result[entry.object.ToString()] =
-			StringUtil::Join(entry.declarations, entry.declarations.size(), "\n",
-							 [](const Declaration &declaration) { return declaration.ToString(); });
+		// EXPLAIN ANALYZE titles every operator of an extension "Extension", so the parameters say which one it is
+		result["Declare on " + entry.object.ToString()] =
+		    StringUtil::Join(entry.declarations, entry.declarations.size(), "\n",
+			                 [](const Declaration &declaration) { return declaration.ToString(); });
 	}
 	return result;
 }

@@ -14,8 +14,8 @@ const char *const MARKER = "merganser: {";
 const int64_t VERSION = 1;
 
 const DeclarationKind ALL_KINDS[] = {DeclarationKind::PRIMARY_KEY, DeclarationKind::UNIQUE,
-									 DeclarationKind::FOREIGN_KEY, DeclarationKind::PARTITIONED_BY,
-									 DeclarationKind::SORTED_BY};
+                                     DeclarationKind::FOREIGN_KEY, DeclarationKind::PARTITIONED_BY,
+                                     DeclarationKind::SORTED_BY};
 
 //! Where our line starts, invalid if the comment has none.
 optional_idx MarkerPosition(const string &comment) {
@@ -110,7 +110,7 @@ private:
 class DeclarationReader {
 public:
 	DeclarationReader(const char *text, idx_t length, const Identifier &catalog)
-		: catalog(catalog), doc(yyjson_read(text, length, YYJSON_READ_NOFLAG)) {
+	    : catalog(catalog), doc(yyjson_read(text, length, YYJSON_READ_NOFLAG)) {
 	}
 	~DeclarationReader() {
 		yyjson_doc_free(doc);
@@ -137,9 +137,9 @@ public:
 private:
 	bool ReadDeclaration(yyjson_val *object, Declaration &result) {
 		return ReadKind(object, result.kind) && ReadStrings(object, "columns", result.columns) &&
-			   ReadStrings(object, "types", result.types) && !result.columns.empty() &&
-			   result.columns.size() == result.types.size() && ReadSorting(object, result) &&
-			   ReadReference(object, result) && ReadState(object, result);
+		       ReadStrings(object, "types", result.types) && !result.columns.empty() &&
+		       result.columns.size() == result.types.size() && ReadSorting(object, result) &&
+		       ReadReference(object, result) && ReadState(object, result);
 	}
 
 	bool ReadKind(yyjson_val *object, DeclarationKind &result) {
@@ -158,9 +158,9 @@ private:
 			return true;
 		}
 		return ReadFlags(object, "descending", result.directions, OrderType::DESCENDING, OrderType::ASCENDING) &&
-			   ReadFlags(object, "nulls_first", result.null_orders, OrderByNullType::NULLS_FIRST,
-						 OrderByNullType::NULLS_LAST) &&
-			   result.directions.size() == result.columns.size() && result.null_orders.size() == result.columns.size();
+		       ReadFlags(object, "nulls_first", result.null_orders, OrderByNullType::NULLS_FIRST,
+		                 OrderByNullType::NULLS_LAST) &&
+		       result.directions.size() == result.columns.size() && result.null_orders.size() == result.columns.size();
 	}
 
 	bool ReadReference(yyjson_val *object, Declaration &result) {
@@ -169,8 +169,8 @@ private:
 		}
 		vector<string> names;
 		if (!ReadStrings(object, "referenced", names) || names.empty() ||
-			!ReadStrings(object, "referenced_columns", result.referenced_columns) ||
-			result.referenced_columns.size() != result.columns.size()) {
+		    !ReadStrings(object, "referenced_columns", result.referenced_columns) ||
+		    result.referenced_columns.size() != result.columns.size()) {
 			return false;
 		}
 		auto database = yyjson_obj_get(object, "referenced_database");
@@ -179,8 +179,8 @@ private:
 			schemas.emplace_back(names[i]);
 		}
 		result.referenced =
-			QualifiedName::FromCatalogSchema(yyjson_is_str(database) ? Identifier(yyjson_get_str(database)) : catalog,
-											 std::move(schemas), Identifier(names.back()));
+		    QualifiedName::FromCatalogSchema(yyjson_is_str(database) ? Identifier(yyjson_get_str(database)) : catalog,
+			                                 std::move(schemas), Identifier(names.back()));
 		return true;
 	}
 
@@ -233,7 +233,7 @@ private:
 
 bool DeclarationComment::HasDeclarations(const Value &comment) {
 	return !comment.IsNull() && comment.type().id() == LogicalTypeId::VARCHAR &&
-		   MarkerPosition(StringValue::Get(comment)).IsValid();
+	       MarkerPosition(StringValue::Get(comment)).IsValid();
 }
 
 DeclarationComment DeclarationComment::Parse(const Value &comment, const Identifier &catalog) {

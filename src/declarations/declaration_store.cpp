@@ -34,7 +34,7 @@ vector<Declaration> Stored(ClientContext &context, CatalogEntry &entry) {
 	}
 	auto in_session = InSession(context, entry);
 	return in_session ? *in_session
-					  : DeclarationComment::Parse(entry.comment, entry.ParentCatalog().GetName()).declarations;
+	                  : DeclarationComment::Parse(entry.comment, entry.ParentCatalog().GetName()).declarations;
 }
 
 vector<string> Names(const vector<Identifier> &identifiers) {
@@ -65,7 +65,7 @@ string DifferingColumn(const vector<string> &names, const vector<string> &types,
 
 //! Why the object's columns are not those a declaration was made for; empty if they are.
 string StaleColumns(ClientContext &context, CatalogEntry &entry, const vector<string> &names,
-					const vector<string> &types, ViewColumns view_columns) {
+                    const vector<string> &types, ViewColumns view_columns) {
 	try {
 		return DifferingColumn(names, types, ObjectColumns::Of(context, entry, view_columns));
 	} catch (const Exception &error) {
@@ -93,7 +93,7 @@ public:
 
 	bool NotNull(const vector<string> &columns) const {
 		return std::all_of(columns.begin(), columns.end(),
-						   [&](const string &column) { return not_null.count(Identifier(column)) > 0; });
+		                   [&](const string &column) { return not_null.count(Identifier(column)) > 0; });
 	}
 
 private:
@@ -120,7 +120,7 @@ private:
 			bool primary = declaration.kind == DeclarationKind::PRIMARY_KEY;
 			bool usable = declaration.voided.empty() && (primary || declaration.kind == DeclarationKind::UNIQUE);
 			if (usable &&
-				StaleColumns(context, entry, declaration.columns, declaration.types, ViewColumns::KNOWN).empty()) {
+			    StaleColumns(context, entry, declaration.columns, declaration.types, ViewColumns::KNOWN).empty()) {
 				Add(declaration.columns, primary, false);
 			}
 		}
@@ -168,13 +168,13 @@ string StaleReference(ClientContext &context, const Declaration &declaration, Vi
 	}
 	if (!IsKeyOf(context, *target, declaration.referenced_columns)) {
 		return Declaration::ColumnList(declaration.referenced_columns) + " is no longer a key of " +
-			   declaration.referenced.ToString();
+		       declaration.referenced.ToString();
 	}
 	return string();
 }
 
 string StaleReason(ClientContext &context, CatalogEntry &entry, const Declaration &declaration,
-				   ViewColumns view_columns) {
+                   ViewColumns view_columns) {
 	if (!declaration.voided.empty()) {
 		return declaration.voided;
 	}
@@ -239,7 +239,7 @@ vector<ForeignKey> DeclarationStore::ForeignKeys(ClientContext &context, Catalog
 			if (enforced.info.IsAppendConstraint()) {
 				// DuckDB's foreign keys stay within one schema
 				add(Names(enforced.fk_columns), table_or_view.ParentSchema().GetQualifiedName(enforced.info.table),
-					Names(enforced.pk_columns), true);
+				    Names(enforced.pk_columns), true);
 			}
 		}
 	}
@@ -290,7 +290,7 @@ void DeclarationStore::Write(ClientContext &context, CatalogEntry &table_or_view
 	auto comment = DeclarationComment::Parse(table_or_view.comment, catalog.GetName());
 	comment.declarations = std::move(declarations);
 	SetCommentInfo info(table_or_view.type, NameOf(table_or_view), comment.ToValue(catalog.GetName()),
-						OnEntryNotFound::THROW_EXCEPTION);
+	                    OnEntryNotFound::THROW_EXCEPTION);
 	catalog.Alter(context, info);
 }
 
@@ -304,6 +304,9 @@ QualifiedName DeclarationStore::NameOf(CatalogEntry &table_or_view) {
 }
 
 optional_ptr<CatalogEntry> DeclarationStore::Find(ClientContext &context, const QualifiedName &name) {
+	if (name.Name().empty()) {
+		return nullptr;
+	}
 	CatalogEntryRetriever retriever(context);
 	EntryLookupInfo lookup(CatalogType::TABLE_ENTRY, Binder::BindTableName(retriever, name));
 	auto entry = retriever.GetEntry(lookup, OnEntryNotFound::RETURN_NULL);

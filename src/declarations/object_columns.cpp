@@ -18,7 +18,7 @@ ObjectColumns ColumnsOfTable(const TableCatalogEntry &table) {
 
 ObjectColumns ColumnsOfView(ClientContext &context, ViewCatalogEntry &view, ViewColumns view_columns) {
 	view.BindView(context,
-				  view_columns == ViewColumns::FRESH ? BindViewAction::FORCE_REBIND : BindViewAction::BIND_IF_UNBOUND);
+	              view_columns == ViewColumns::FRESH ? BindViewAction::FORCE_REBIND : BindViewAction::BIND_IF_UNBOUND);
 	auto bound = view.GetColumnInfo();
 	ObjectColumns result;
 	result.types = bound->types;

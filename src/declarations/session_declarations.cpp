@@ -11,7 +11,7 @@ namespace {
 
 string KeyOf(CatalogEntry &entry) {
 	return to_string(entry.ParentCatalog().GetOid()) + "." +
-		   StringUtil::Lower(DeclarationStore::NameOf(entry).ToString());
+	       StringUtil::Lower(DeclarationStore::NameOf(entry).ToString());
 }
 
 } // namespace

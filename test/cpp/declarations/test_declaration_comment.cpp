@@ -42,9 +42,9 @@ vector<Declaration> EveryKind() {
 	sorted.directions = {OrderType::DESCENDING, OrderType::ASCENDING};
 	sorted.null_orders = {OrderByNullType::NULLS_LAST, OrderByNullType::NULLS_FIRST};
 	auto nested = ForeignKeyTo(
-		QualifiedName::FromCatalogSchema(HERE, {Identifier("outer"), Identifier("in.ner")}, Identifier("u")));
+	    QualifiedName::FromCatalogSchema(HERE, {Identifier("outer"), Identifier("in.ner")}, Identifier("u")));
 	return {key,         unique, ForeignKeyTo(In("here", "main", "u")), ForeignKeyTo(In("there", "main", "u")), nested,
-			partitioned, sorted};
+	        partitioned, sorted};
 }
 
 void RequireRoundTrip(const Value &text) {
@@ -74,7 +74,7 @@ void RequireUsersOwn(const Value &comment) {
 TEST_CASE("Every kind of declaration comes back from a comment, and so does the user's text", "[declarations]") {
 	RequireRoundTrip(Value(LogicalType::VARCHAR));
 	for (auto text :
-		 {"", "customers", "two\nlines", "ends in a line break\n", "merganser: {", "merganser: {}\nand more"}) {
+	     {"", "customers", "two\nlines", "ends in a line break\n", "merganser: {", "merganser: {}\nand more"}) {
 		INFO(text);
 		RequireRoundTrip(Value(text));
 	}
@@ -91,15 +91,15 @@ TEST_CASE("References within the database are stored without its name", "[declar
 TEST_CASE("A comment without declarations is the user's, byte for byte", "[declarations]") {
 	RequireUsersOwn(Value(LogicalType::VARCHAR));
 	for (auto text :
-		 {"", "a comment", "merganser", "merganser: {", "merganser: {}", "merganser: {\"version\":2}",
-		  "merganser: {\"version\":2,\"declarations\":[]}", "merganser: {\"version\":1,\"declarations\":[{}]}",
-		  "merganser: {\"version\":1,\"declarations\":[{\"kind\":\"key\",\"columns\":[],\"types\":[]}]}",
-		  "merganser: {\"version\":1,\"declarations\":[{\"kind\":\"unique\",\"columns\":[\"a\"],\"types\":[]}]}",
-		  "merganser: {\"version\":1,\"declarations\":[{\"kind\":\"unique\",\"columns\":[1],\"types\":[2]}]}",
-		  "merganser: {\"version\":1,\"declarations\":[{\"kind\":\"sorted "
-		  "by\",\"columns\":[\"a\"],\"types\":[\"INTEGER\"],\"descending\":[],\"nulls_first\":[true]}]}",
-		  "merganser: {\"version\":1,\"declarations\":[{\"kind\":\"unique\",\"columns\":[\"a\"],\"types\":["
-		  "\"INTEGER\"],\"verified_at\":\"yesterday\"}]}"}) {
+	     {"", "a comment", "merganser", "merganser: {", "merganser: {}", "merganser: {\"version\":2}",
+	      "merganser: {\"version\":2,\"declarations\":[]}", "merganser: {\"version\":1,\"declarations\":[{}]}",
+	      "merganser: {\"version\":1,\"declarations\":[{\"kind\":\"key\",\"columns\":[],\"types\":[]}]}",
+	      "merganser: {\"version\":1,\"declarations\":[{\"kind\":\"unique\",\"columns\":[\"a\"],\"types\":[]}]}",
+	      "merganser: {\"version\":1,\"declarations\":[{\"kind\":\"unique\",\"columns\":[1],\"types\":[2]}]}",
+	      "merganser: {\"version\":1,\"declarations\":[{\"kind\":\"sorted "
+	      "by\",\"columns\":[\"a\"],\"types\":[\"INTEGER\"],\"descending\":[],\"nulls_first\":[true]}]}",
+	      "merganser: {\"version\":1,\"declarations\":[{\"kind\":\"unique\",\"columns\":[\"a\"],\"types\":["
+	      "\"INTEGER\"],\"verified_at\":\"yesterday\"}]}"}) {
 		INFO(text);
 		RequireUsersOwn(Value(text));
 	}

@@ -21,8 +21,8 @@ vector<string> KeysOf(OpenDatabase &database, const char *object) {
 	Ask(database, object, [&](ClientContext &context, CatalogEntry &entry) {
 		for (auto &key : DeclarationStore::Keys(context, entry)) {
 			result.push_back(key.ToString() + (key.primary ? " primary" : " unique") +
-							 (key.enforced ? " enforced" : " declared") +
-							 (key.IdentifiesRows() ? " key" : " nullable"));
+			                 (key.enforced ? " enforced" : " declared") +
+			                 (key.IdentifiesRows() ? " key" : " nullable"));
 		}
 	});
 	return result;
@@ -33,7 +33,7 @@ vector<string> ForeignKeysOf(OpenDatabase &database, const char *object) {
 	Ask(database, object, [&](ClientContext &context, CatalogEntry &entry) {
 		for (auto &key : DeclarationStore::ForeignKeys(context, entry)) {
 			result.push_back(key.ToString() + (key.enforced ? " enforced" : " declared") +
-							 (key.nullable ? " nullable" : " not null"));
+			                 (key.nullable ? " nullable" : " not null"));
 		}
 	});
 	return result;
@@ -44,9 +44,9 @@ vector<string> ForeignKeysOf(OpenDatabase &database, const char *object) {
 TEST_CASE("Enforced keys are keys without a declaration, a UNIQUE only if it cannot be NULL", "[declarations]") {
 	OpenDatabase database;
 	database.Run("CREATE TABLE t (a INTEGER, b INTEGER, c INTEGER UNIQUE, d INTEGER NOT NULL UNIQUE, "
-				 "UNIQUE (d, c), PRIMARY KEY (a, b))");
+	             "UNIQUE (d, c), PRIMARY KEY (a, b))");
 	REQUIRE(KeysOf(database, "t") == vector<string> {"t (a, b) primary enforced key", "t (c) unique enforced nullable",
-													 "t (d) unique enforced key", "t (d, c) unique enforced nullable"});
+	                                                 "t (d) unique enforced key", "t (d, c) unique enforced nullable"});
 }
 
 TEST_CASE("A declared primary key proves its columns not NULL for the other keys", "[declarations]") {
@@ -56,18 +56,18 @@ TEST_CASE("A declared primary key proves its columns not NULL for the other keys
 	database.Run("ALTER VIEW v ADD UNIQUE (c) NOT ENFORCED RELY");
 	database.Run("ALTER VIEW v ADD PRIMARY KEY (a, b) NOT ENFORCED RELY");
 	REQUIRE(KeysOf(database, "v") == vector<string> {"v (a, b) primary declared key", "v (b) unique declared key",
-													 "v (c) unique declared nullable"});
+	                                                 "v (c) unique declared nullable"});
 }
 
 TEST_CASE("Foreign keys tell whether they can be NULL", "[declarations]") {
 	OpenDatabase database;
 	database.Run("CREATE TABLE p (k INTEGER PRIMARY KEY, parent INTEGER REFERENCES p (k))");
 	database.Run(
-		"CREATE TABLE f (x INTEGER REFERENCES p (k), y INTEGER NOT NULL, z INTEGER NOT NULL REFERENCES p (k))");
+	    "CREATE TABLE f (x INTEGER REFERENCES p (k), y INTEGER NOT NULL, z INTEGER NOT NULL REFERENCES p (k))");
 	database.Run("ALTER TABLE f ADD FOREIGN KEY (y) REFERENCES p NOT ENFORCED RELY");
 	REQUIRE(ForeignKeysOf(database, "f") == vector<string> {"f (x) -> p (k) enforced nullable",
-															"f (z) -> p (k) enforced not null",
-															"f (y) -> p (k) declared not null"});
+	                                                        "f (z) -> p (k) enforced not null",
+	                                                        "f (y) -> p (k) declared not null"});
 	REQUIRE(ForeignKeysOf(database, "p") == vector<string> {"p (parent) -> p (k) enforced nullable"});
 }
 
