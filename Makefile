@@ -8,7 +8,7 @@ CPP       := $(shell find src test -name '*.cpp' -o -name '*.hpp')
 CONFIGURE := -DCMAKE_BUILD_TYPE=Release
 
 .PHONY: build venv demo bench test test-programs test-cpp test-python test-slow goldens \
-        lint format tidy sanitize release clean
+        lint format tidy wheel sanitize release clean
 
 build: $(BUILD)/build.ninja
 	$(BIN)/ninja -C $(BUILD)
@@ -59,12 +59,27 @@ lint: $(BUILD)/build.ninja
 	$(BIN)/ruff check --quiet .
 
 tidy: build
-	$(BIN)/python scripts/run_clang_tidy.py $(BUILD)
+	$(BIN)/run-clang-tidy.py -clang-tidy-binary $(BIN)/clang-tidy -quiet -p $(BUILD) -j $$(nproc) \
+	  -extra-arg=-Wno-ignored-gch -extra-arg=-Wno-deprecated-declarations '^$(CURDIR)/(src|test)/'
+
+wheel: $(VENV)/ready
+	$(BIN)/python scripts/check_wheel.py
 
 format: $(VENV)/ready
 	$(BIN)/clang-format -i $(CPP)
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
+
+# A build for clients other than Python. The first run builds DuckDB itself; see docs/building.md.
+release: $(VENV)/ready
+	nice $(BIN)/python scripts/build_release.py
+
+# The fast lane under the address and undefined-behaviour sanitizers.
+sanitize: SANITIZED := build/sanitize
+sanitize: test-programs
+	$(MAKE) BUILD=$(SANITIZED) CONFIGURE="-DCMAKE_BUILD_TYPE=RelWithDebInfo -DMERGANSER_SANITIZE=ON" build
+	$(BIN)/ninja -C $(SANITIZED) merganser_test
+	$(BIN)/python scripts/run_sanitized.py $(SANITIZED)
 
 clean:
 	rm -rf build python/merganser/merganser.duckdb_extension

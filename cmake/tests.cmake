@@ -9,6 +9,8 @@ target_include_directories(merganser_test PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/te
 target_include_directories(merganser_test SYSTEM PRIVATE ${DUCKDB_SOURCE}/third_party/catch)
 target_compile_options(merganser_test PRIVATE -Wall -Wextra -Werror -Wno-unused-parameter)
 target_precompile_headers(merganser_test REUSE_FROM merganser_objects)
+set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/test/cpp/main.cpp PROPERTIES  # Catch2 itself
+  COMPILE_OPTIONS "-O0;-fno-sanitize=all" SKIP_PRECOMPILE_HEADERS ON)
 set_target_properties(merganser_test PROPERTIES PREFIX "" BUILD_RPATH "${DUCKDB_MODULE_FOLDER}")
 
 # The queries and the TPC-DS data come from these two at run time. Their code is not ours to warn about, and it generates

@@ -49,7 +49,8 @@ target_precompile_headers(merganser_objects PRIVATE ${MERGANSER_INCLUDE}/precomp
 
 option(MERGANSER_SANITIZE "Build with the address and undefined-behaviour sanitizers" OFF)
 if(MERGANSER_SANITIZE)
-  target_compile_options(merganser_objects PUBLIC -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-sanitize=vptr)
+  target_compile_options(merganser_objects PUBLIC -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-sanitize=vptr
+    -Wno-maybe-uninitialized)
   target_link_options(merganser_objects PUBLIC -fsanitize=address,undefined)
 endif()
 

@@ -39,13 +39,14 @@ def download(version: str, target: Path) -> None:
         os.replace(Path(scratch) / f"duckdb-{version}", target)
 
 
-def main() -> None:
+def duckdb_source() -> Path:
+    """The folder with DuckDB's sources, downloaded first where it is not in the cache."""
     version = importlib.metadata.version("duckdb")
     target = cache_directory() / f"duckdb-{version}"
     if not target.exists():
         download(version, target)
-    print(target / "external" / "duckdb")
+    return target / "external" / "duckdb"
 
 
 if __name__ == "__main__":
-    main()
+    print(duckdb_source())

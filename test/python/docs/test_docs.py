@@ -1,0 +1,76 @@
+"""The documentation's claims that a program can check: links, names, and examples that run.
+
+A block marked ```sql is run, in the order of the page, in one connection per page; ```sql error must fail. What a
+page's examples need and readers do not stands before them in a comment that starts with `<!-- sql`.
+"""
+
+import re
+from pathlib import Path
+
+import duckdb
+import merganser
+import pytest
+
+ROOT = Path(__file__).parents[3]
+PAGES = [
+    path for folder, pattern in ((ROOT, "*.md"), (ROOT / "docs", "**/*.md")) for path in sorted(folder.glob(pattern))
+]
+IDS = [str(page.relative_to(ROOT)) for page in PAGES]
+INTERNAL_FUNCTIONS = {"merganser_record_verification"}
+
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+EXAMPLE = re.compile(r"^```(?P<kind>sql(?: error)?)\n(?P<block>.*?)^```|<!-- sql\n(?P<comment>.*?)-->", re.M | re.S)
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", CODE.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_links_resolve(page):
+    for link in LINK.findall(CODE.sub("", page.read_text())):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), f"{page.name} links to {link}, which does not exist"
+        assert not anchor or anchor in anchors(target), f"{page.name} links to {link}, which has no such heading"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_sql_examples_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with merganser.connect() as connection:
+        for example in EXAMPLE.finditer(page.read_text()):
+            line = page.read_text()[: example.start()].count("\n") + 1
+            sql = example["block"] or example["comment"]
+            try:
+                connection.execute(sql)
+                error = None
+            except duckdb.Error as caught:
+                error = caught
+            wanted = example["kind"] == "sql error"
+            assert (error is not None) == wanted, f"{page.name}:{line}: {error or 'should fail, but does not'}\n{sql}"
+
+
+def names_of_ours(query: str) -> set[str]:
+    with duckdb.connect() as plain, merganser.connect() as ours:
+        names = {name for (name,) in ours.execute(query).fetchall()}
+        return names - {name for (name,) in plain.execute(query).fetchall()}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT name FROM duckdb_settings()",
+        "SELECT DISTINCT function_name FROM duckdb_functions()",
+    ],
+    ids=["settings", "functions"],
+)
+def test_every_name_is_documented(query):
+    text = "\n".join(page.read_text() for page in PAGES).lower()
+    names = names_of_ours(query) - INTERNAL_FUNCTIONS
+    missing = {name for name in names if not re.search(rf"\b{re.escape(name.lower())}\b", text)}
+    assert not missing, f"no page mentions {sorted(missing)}"
