@@ -210,6 +210,7 @@ ProcessorLayout LogicalTableFunction::Layout() const {
 	}
 	result.output_types = types;
 	result.pass_through = definition.pass_through;
+	result.slice_rows = MaxValue<idx_t>(1, STANDARD_VECTOR_SIZE / bound->rows_per_row);
 	return result;
 }
 

@@ -63,6 +63,8 @@ void ProcessorStream::PrepareInput(DataChunk &input) {
 
 void ProcessorStream::Push(DataChunk &input) {
 	PrepareInput(input);
+	consumed = 0;
+	next_start = 0;
 	if (input.size() == 0) {
 		return;
 	}
@@ -70,17 +72,25 @@ void ProcessorStream::Push(DataChunk &input) {
 	if (observer) {
 		observer->Observe(input, boundaries);
 	}
-	idx_t begin = 0;
-	for (auto start : boundaries.Starts()) {
-		if (open && layout.partition_columns.empty()) {
-			break;
+}
+
+//! Processes the pushed chunk slice by slice, until it is used up or there is enough to emit.
+void ProcessorStream::Advance() {
+	auto size = current->size();
+	auto &starts = boundaries.Starts();
+	while (consumed < size && runs.size() < ENOUGH_RUNS) {
+		if (next_start < starts.size() && starts[next_start] == consumed) {
+			next_start++;
+			if (!open || !layout.partition_columns.empty()) {
+				BeginPartition(consumed);
+			}
 		}
-		Consume(begin, start);
-		BeginPartition(start);
-		begin = start;
+		auto end = next_start < starts.size() ? starts[next_start] : size;
+		end = MinValue(end, consumed + layout.slice_rows);
+		Consume(consumed, end);
+		consumed = end;
 	}
-	Consume(begin, input.size());
-	if (!layout.pass_through) {
+	if (consumed == size && !layout.pass_through) {
 		AddPartitionColumns();
 	}
 }
@@ -98,9 +108,6 @@ void ProcessorStream::BeginPartition(idx_t start) {
 }
 
 void ProcessorStream::Consume(idx_t begin, idx_t end) {
-	if (begin == end) {
-		return;
-	}
 	InputRows rows(required, formats);
 	rows.begin = begin;
 	rows.end = end;
@@ -199,18 +206,32 @@ optional_ptr<ProcessorStream::HeldRows> ProcessorStream::HeldAt(idx_t position) 
 // Output of pass-through functions
 //===--------------------------------------------------------------------===//
 bool ProcessorStream::Next(DataChunk &output) {
-	return layout.pass_through ? NextRuns(output) : NextOwnRows(output);
+	if (!layout.pass_through) {
+		if (current && consumed < current->size()) {
+			Advance();
+		}
+		return NextOwnRows(output);
+	}
+	while (next_run == runs.size()) {
+		ClearRuns();
+		if (!current || consumed == current->size()) {
+			return false;
+		}
+		Advance();
+	}
+	NextRuns(output);
+	return true;
 }
 
-bool ProcessorStream::NextRuns(DataChunk &output) {
-	if (next_run == runs.size()) {
-		runs.clear();
-		for (auto &values : run_values) {
-			values.clear();
-		}
-		next_run = next_offset = 0;
-		return false;
+void ProcessorStream::ClearRuns() {
+	runs.clear();
+	for (auto &values : run_values) {
+		values.clear();
 	}
+	next_run = next_offset = 0;
+}
+
+void ProcessorStream::NextRuns(DataChunk &output) {
 	auto first = runs[next_run].first + next_offset;
 	auto source = HeldAt(first);
 	auto source_start = source ? source->first : current_start;
@@ -240,7 +261,6 @@ bool ProcessorStream::NextRuns(DataChunk &output) {
 	}
 	EmitInputColumns(output, source, sel, first - source_start, count, contiguous);
 	output.SetChildCardinality(count);
-	return true;
 }
 
 template <class T>

@@ -38,6 +38,8 @@ struct ProcessorLayout {
 	vector<OutputColumn> output;
 	vector<LogicalType> output_types;
 	bool pass_through;
+	//! Largest slice handed to the processor at once.
+	idx_t slice_rows = STANDARD_VECTOR_SIZE;
 };
 
 //! Sees every partition as it begins; see region_verification.hpp.
@@ -60,6 +62,9 @@ public:
 	void Retain();
 
 private:
+	//! Runs after which the stream emits before it processes more input.
+	static constexpr idx_t ENOUGH_RUNS = 16384;
+
 	struct HeldRows {
 		//! Stream position of the first row.
 		idx_t first;
@@ -76,7 +81,9 @@ private:
 	void PrepareInput(DataChunk &input);
 	void BeginPartition(idx_t start);
 	void Consume(idx_t begin, idx_t end);
-	bool NextRuns(DataChunk &output);
+	void Advance();
+	void NextRuns(DataChunk &output);
+	void ClearRuns();
 	bool NextOwnRows(DataChunk &output);
 	void AddPartitionColumns();
 	void CloseOwnChunk();
@@ -96,6 +103,9 @@ private:
 	bool open = false;
 
 	optional_ptr<DataChunk> current;
+	//! Rows of the current chunk the processor has seen, and the next partition start to come.
+	idx_t consumed = 0;
+	idx_t next_start = 0;
 	//! Stream position of the current chunk's first row, and behind its last row.
 	idx_t current_start = 0;
 	idx_t current_end = 0;

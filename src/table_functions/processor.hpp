@@ -148,6 +148,8 @@ struct BoundProcessor {
 	vector<idx_t> required_columns;
 	//! Functions that are not pass-through: how many proper columns stand before the partition columns. All by default.
 	optional_idx proper_before_partition_columns;
+	//! Roughly how many rows come out per row that goes in, at most; limits how much is emitted at once.
+	idx_t rows_per_row = 1;
 };
 
 enum class TableSemantics : uint8_t {

@@ -1,12 +1,16 @@
 #include "table_functions/table_function_registry.hpp"
 
+#include "table_functions/capacity.hpp"
 #include "table_functions/session.hpp"
+#include "table_functions/time_windows.hpp"
+#include "table_functions/variation.hpp"
 
 namespace merganser {
 
 static vector<shared_ptr<const TableFunctionDefinition>> &Registered() {
 	static vector<shared_ptr<const TableFunctionDefinition>> functions {
-	    make_shared_ptr<SessionFunction>(),
+	    make_shared_ptr<TumbleFunction>(),   make_shared_ptr<HopFunction>(),       make_shared_ptr<CumulateFunction>(),
+	    make_shared_ptr<SessionFunction>(),  make_shared_ptr<VariationFunction>(), make_shared_ptr<CapacityFunction>(),
 	};
 	return functions;
 }
