@@ -49,20 +49,20 @@ bool ReadEntries(ClientContext &context, const vector<string> &files, map<string
 		paths.emplace_back(file);
 	}
 	Connection connection(*context.db);
-	vector<Value> parameters {Value::LIST(LogicalType::VARCHAR, std::move(paths))};
+	auto list = Value::LIST(LogicalType::VARCHAR, std::move(paths)).ToSQLString();
 	auto result = connection.Query("SELECT decode(key), min(decode(value)), max(decode(value)), count(*) FROM "
-	                               "parquet_kv_metadata($1) WHERE starts_with(decode(key), 'merganser_') GROUP BY 1",
-	                               parameters);
+	                               "parquet_kv_metadata(" +
+	                               list + ") WHERE starts_with(decode(key), 'merganser_') GROUP BY 1");
 	if (result->HasError()) {
 		return false; // files that are no Parquet files, or are gone: the scan itself will say so
 	}
-	for (idx_t row = 0; row < result->RowCount(); row++) {
-		auto smallest = result->GetValue(1, row).ToString();
-		if (smallest != result->GetValue(2, row).ToString() ||
-		    result->GetValue(3, row) != Value::BIGINT(static_cast<int64_t>(files.size()))) {
+	for (auto &row : *result) {
+		auto smallest = row.GetBaseValue(1).ToString();
+		if (smallest != row.GetBaseValue(2).ToString() ||
+		    row.GetBaseValue(3) != Value::BIGINT(static_cast<int64_t>(files.size()))) {
 			return false;
 		}
-		entries[result->GetValue(0, row).ToString()] = smallest;
+		entries[row.GetBaseValue(0).ToString()] = smallest;
 	}
 	return StringUtil::StartsWith(entries[LAYOUT], VERSION);
 }

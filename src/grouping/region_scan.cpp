@@ -34,7 +34,7 @@ void OpenRegion(ExecutionContext &context, const PhysicalRegionScan &op, RegionS
 	auto &scan = op.scan;
 	state.local.reset();
 	state.global.reset();
-	optional_ptr<FunctionData> bind_data = scan.bind_data.get();
+	optional_ptr<const FunctionData> bind_data = scan.bind_data.get();
 	if (!op.files.empty()) {
 		state.bind_data = scan.bind_data->Copy();
 		state.bind_data->Cast<MultiFileBindData>().file_list =
@@ -46,7 +46,7 @@ void OpenRegion(ExecutionContext &context, const PhysicalRegionScan &op, RegionS
 		filters = source.dynamic_filters.get();
 	}
 	TableFunctionInitInput input(bind_data, scan.column_ids, scan.projection_ids, filters, scan.extra_info.sample_options,
-	                             &scan);
+	                             optional_ptr<const PhysicalOperator>(scan));
 	if (scan.function.init_global) {
 		state.global = scan.function.init_global(context.client, input);
 	}
