@@ -274,15 +274,14 @@ static PhysicalOperator &PlanSingle(PhysicalPlanGenerator &planner, PhysicalOper
 	return order;
 }
 
-static void RecordDecision(ClientContext &context, const LogicalTableFunction &function,
-                           const GroupingDecision &decision) {
+static void RecordDecision(ClientContext &context, const string &function, const GroupingDecision &decision,
+                           const InsertionOrderPreservingMap<string> &description) {
 	vector<pair<string, string>> facts;
-	auto description = function.Description();
 	for (auto &entry : description) {
 		facts.emplace_back(StringUtil::Lower(entry.first), StringUtil::Replace(entry.second, "\n", ", "));
 	}
 	DecisionLog::Get(context).Record(RuleDecision {"grouping", true, decision.Name(),
-	                                               function.definition.name + " runs " + decision.Name() + ": " +
+	                                               function + " runs " + decision.Name() + ": " +
 	                                                   decision.reason,
 	                                               std::move(facts), 0});
 }
@@ -304,7 +303,7 @@ PhysicalOperator &LogicalTableFunction::CreatePlan(ClientContext &context, Physi
 			decision.reason = "the scan is not planned as a table scan";
 		}
 	}
-	RecordDecision(context, *this, decision);
+	RecordDecision(context, definition.name, decision, description);
 	if (decision.grouping == Grouping::HASHED) {
 		input = PlanHashed(planner, input, layout, ordering);
 	} else if (decision.grouping == Grouping::SINGLE) {
