@@ -31,6 +31,7 @@ private:
 	template <class T>
 	void Compare(const Vector &column, idx_t item);
 	void CompareItem(DataChunk &input, idx_t item);
+	bool AscendsPlainly(DataChunk &input, const vector<idx_t> &starts) const;
 	Value PredecessorValue(DataChunk &input, idx_t row, idx_t item) const;
 
 	ClientContext &context;

@@ -115,7 +115,7 @@ bool TryView(ClientContext &context, ViewCatalogEntry &view, const LogicalGet &g
 	auto name = view.name.GetIdentifierName();
 	result.source = "declared by view " + name;
 	result.remedy = "CALL merganser_verify('" + name + "') shows the rows; ALTER VIEW " + name +
-	                " DROP PARTITIONED BY, or DROP SORTED BY, takes the declaration back";
+	                " RESET PARTITIONED BY, or RESET SORTED BY, takes the declaration back";
 	return FromDeclarations(
 	    declarations,
 	    [&](const string &column) {
@@ -133,7 +133,7 @@ bool TryTable(ClientContext &context, TableCatalogEntry &table, const LogicalGet
 	auto name = table.name.GetIdentifierName();
 	result.source = "declared by table " + name;
 	result.remedy = "CALL merganser_verify('" + name + "') shows the rows; ALTER TABLE " + name +
-	                " DROP PARTITIONED BY, or DROP SORTED BY, takes the declaration back";
+	                " RESET PARTITIONED BY, or RESET SORTED BY, takes the declaration back";
 	return FromDeclarations(
 	    DeclarationStore::Valid(context, table), [&](const string &column) { return ScanColumn(get, column); }, result);
 }
