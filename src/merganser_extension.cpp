@@ -10,6 +10,7 @@
 #include "declarations/declarations_function.hpp"
 #include "declarations/declare_functions.hpp"
 #include "declarations/verify_function.hpp"
+#include "grouping/prepare_calls.hpp"
 #include "late_materialization/late_materialization.hpp"
 #include "report/explain_function.hpp"
 #include "settings.hpp"
@@ -31,6 +32,7 @@ static void Load(ExtensionLoader &loader) {
 	VerifyFunction::Register(loader);       // whether it is true
 	TableFunctionBinding::Register(loader); // what the grammar's TABLE arguments call
 	LateMaterialization::Register(loader);  // on the bound plan, before DuckDB's optimizers
+	PrepareCalls::Register(loader);         // filters and columns pass a table function
 	ExplainFunction::Register(loader);      // last, as it tells what all the others did
 }
 

@@ -1,6 +1,7 @@
 #include "grouping/choose_grouping.hpp"
 
 #include "grouping/input_origin.hpp"
+#include "grouping/order_comparison.hpp"
 
 #include "duckdb/planner/expression/bound_reference_expression.hpp"
 
@@ -116,14 +117,79 @@ GroupingDecision ChooseForNested(ClientContext &context, LogicalTableFunction &f
 		return result;
 	}
 	result.grouping = Grouping::FUSED;
-	result.parallel = ChooseGrouping(context, inner).parallel && function.definition.splittable;
+	ScanLayout layout;
+	result.parallel = ChooseGrouping(context, inner, layout).parallel && function.definition.splittable;
 	result.reason = "same partition set " + inner_set + " as " + inner.definition.name;
+	return result;
+}
+
+//! Per output column of the scan, which of all its columns it is.
+optional_idx ScannedColumn(const LogicalGet &get, idx_t position) {
+	auto &column_ids = get.GetColumnIds();
+	auto &index = column_ids[get.projection_ids.empty() ? position : get.projection_ids[position].GetIndex()];
+	if (index.IsVirtualColumn() || index.HasChildren()) {
+		return optional_idx();
+	}
+	return index.GetPrimaryIndex();
+}
+
+vector<string> ScanNames(const LogicalGet &get) {
+	vector<string> result;
+	for (auto &name : get.names) {
+		result.push_back(name.GetIdentifierName());
+	}
+	return result;
+}
+
+//! The call's partition set and ordering in terms of all the scan's columns.
+bool WantedAtScan(const LogicalTableFunction &function, InputOrigin origin, const LogicalGet &get, Wanted &wanted) {
+	for (auto &column : origin.columns) {
+		column = column.IsValid() ? ScannedColumn(get, column.GetIndex()) : column;
+	}
+	return WantedAtOrigin(function, origin, wanted);
+}
+
+bool CanBeVerified(const LogicalTableFunction &function) {
+	return std::all_of(function.ordering.begin(), function.ordering.end(), [&](const OrderItem &item) {
+		return OrderComparison::Supports(function.expressions[item.column]->GetReturnType());
+	});
+}
+
+GroupingDecision ChooseForScan(ClientContext &context, LogicalTableFunction &function, const InputOrigin &origin,
+                               const LogicalGet &get, const GroupingDecision &otherwise, ScanLayout &layout) {
+	auto result = otherwise;
+	Wanted wanted;
+	if (!ScanLayouts::TryFind(context, get, layout)) {
+		result.reason = "no layout is declared or recorded for the input";
+		return result;
+	}
+	if (!WantedAtScan(function, origin, get, wanted)) {
+		result.reason = "a partition or order column is no plain column of the scan";
+		return result;
+	}
+	auto names = ScanNames(get);
+	RegionLocalSet local(layout.partitioned_by);
+	OrderingList sorted(layout.sorted_by);
+	if (!local.Satisfies(wanted.partition)) {
+		result.reason = "regions hold whole groups of " + local.ToString(names) + ", which are not all in the partition set " +
+		                wanted.partition.ToString(names);
+		return result;
+	}
+	if (!LeadingColumnsAre(sorted, wanted.partition) ||
+	    !sorted.Satisfies(wanted.ordering, wanted.partition.Columns()) || !CanBeVerified(function)) {
+		result.reason = "regions are sorted by " + sorted.ToString(names) + ", not by " + wanted.partition.ToString(names) +
+		                " and then " + wanted.ordering.ToString(names);
+		return result;
+	}
+	result.grouping = Grouping::REGION_LOCAL;
+	result.reason = "regions hold whole groups of " + local.ToString(names) + ", sorted by " + sorted.ToString(names) + ": " +
+	                layout.source;
 	return result;
 }
 
 } // namespace
 
-GroupingDecision ChooseGrouping(ClientContext &context, LogicalTableFunction &function) {
+GroupingDecision ChooseGrouping(ClientContext &context, LogicalTableFunction &function, ScanLayout &layout) {
 	GroupingDecision result;
 	if (function.definition.semantics == TableSemantics::ROW) {
 		result.grouping = Grouping::ROWS;
@@ -145,6 +211,9 @@ GroupingDecision ChooseGrouping(ClientContext &context, LogicalTableFunction &fu
 	auto inner = dynamic_cast<LogicalTableFunction *>(&origin.source.get());
 	if (inner && inner->definition.semantics == TableSemantics::SET) {
 		return ChooseForNested(context, function, origin, *inner, result);
+	}
+	if (splittable && origin.source.get().type == LogicalOperatorType::LOGICAL_GET) {
+		return ChooseForScan(context, function, origin, origin.source.get().Cast<LogicalGet>(), result, layout);
 	}
 	return result;
 }

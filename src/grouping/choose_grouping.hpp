@@ -18,10 +18,11 @@
 #pragma once
 
 #include "grouping/logical_table_function.hpp"
+#include "grouping/scan_layout.hpp"
 
 namespace merganser {
 
-//! `function` sits in a plan whose column bindings are resolved to positions.
-GroupingDecision ChooseGrouping(ClientContext &context, LogicalTableFunction &function);
+//! `function` sits in a plan whose column bindings are resolved to positions. `layout` is filled for REGION_LOCAL.
+GroupingDecision ChooseGrouping(ClientContext &context, LogicalTableFunction &function, ScanLayout &layout);
 
 } // namespace merganser

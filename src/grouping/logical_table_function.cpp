@@ -274,26 +274,36 @@ static PhysicalOperator &PlanSingle(PhysicalPlanGenerator &planner, PhysicalOper
 	return order;
 }
 
-static void RecordDecision(ClientContext &context, const LogicalTableFunction &function,
-                           const GroupingDecision &decision) {
+static void RecordDecision(ClientContext &context, const string &function, const GroupingDecision &decision,
+                           const InsertionOrderPreservingMap<string> &description) {
 	vector<pair<string, string>> facts;
-	auto description = function.Description();
 	for (auto &entry : description) {
 		facts.emplace_back(StringUtil::Lower(entry.first), StringUtil::Replace(entry.second, "\n", ", "));
 	}
 	DecisionLog::Get(context).Record(RuleDecision {"grouping", true, decision.Name(),
-	                                               function.definition.name + " runs " + decision.Name() + ": " +
+	                                               function + " runs " + decision.Name() + ": " +
 	                                                   decision.reason,
 	                                               std::move(facts), 0});
 }
 
 PhysicalOperator &LogicalTableFunction::CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) {
-	auto decision = ChooseGrouping(context, *this);
-	RecordDecision(context, *this, decision);
+	ScanLayout scan_layout;
+	auto decision = ChooseGrouping(context, *this, scan_layout);
 	auto description = Description();
 	auto layout = Layout();
+	RegionPromise promise {ExpressionNames(),   partition_columns,  ordering,
+	                       layout.input_types,  scan_layout.source, scan_layout.remedy};
 	auto &child = planner.CreatePlan(*children[0]);
 	reference<PhysicalOperator> input = ProjectInput(planner, child, std::move(expressions), estimated_cardinality);
+	optional_ptr<PhysicalRegionScan> region_scan;
+	if (decision.grouping == Grouping::REGION_LOCAL) {
+		region_scan = PhysicalRegionScan::TryReplaceScan(planner, input);
+		if (!region_scan) {
+			decision.grouping = Grouping::HASHED;
+			decision.reason = "the scan is not planned as a table scan";
+		}
+	}
+	RecordDecision(context, definition.name, decision, description);
 	if (decision.grouping == Grouping::HASHED) {
 		input = PlanHashed(planner, input, layout, ordering);
 	} else if (decision.grouping == Grouping::SINGLE) {
@@ -302,6 +312,9 @@ PhysicalOperator &LogicalTableFunction::CreatePlan(ClientContext &context, Physi
 	auto &result = planner.Make<PhysicalTableFunction>(definition, bound, std::move(layout), std::move(decision),
 	                                                   std::move(description), estimated_cardinality);
 	result.children.push_back(input);
+	auto &table_function = result.Cast<PhysicalTableFunction>();
+	table_function.region_scan = region_scan;
+	table_function.promise = std::move(promise);
 	return result;
 }
 

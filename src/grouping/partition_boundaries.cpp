@@ -36,21 +36,46 @@ static void CompareFlat(const T *values, idx_t count, uint8_t *differs) {
 	}
 }
 
+//! Calls `found` with every position whose flag is set; runs of eight that are not are skipped at once.
+template <class FOUND>
+static void ForEachSet(const uint8_t *flags, idx_t count, FOUND found) {
+	for (idx_t begin = 0; begin < count; begin += sizeof(uint64_t)) {
+		auto end = MinValue<idx_t>(begin + sizeof(uint64_t), count);
+		uint64_t eight = 1;
+		if (end - begin == sizeof(uint64_t)) {
+			memcpy(&eight, flags + begin, sizeof(uint64_t));
+		}
+		for (auto position = begin; eight != 0 && position < end; position++) {
+			if (flags[position]) {
+				found(position);
+			}
+		}
+	}
+}
+
+//! Where the code stays the same, so does the value; only where it changes are values compared.
 template <class T>
 static void CompareUnified(const UnifiedVectorFormat &format, idx_t count, uint8_t *differs) {
 	auto values = UnifiedVectorFormat::GetData<T>(format);
-	auto previous = format.sel->get_index(0);
-	for (idx_t row = 1; row < count; row++) {
-		auto current = format.sel->get_index(row);
-		if (current != previous) {
-			auto valid = format.validity.RowIsValid(current);
-			auto previous_valid = format.validity.RowIsValid(previous);
-			auto same = valid && previous_valid ? Equals::Operation<T>(values[current], values[previous])
-			                                    : valid == previous_valid;
-			differs[row] |= static_cast<uint8_t>(!same);
+	uint8_t changes[STANDARD_VECTOR_SIZE];
+	changes[0] = 0;
+	if (format.sel->IsSet()) {
+		auto codes = format.sel->data();
+		for (idx_t row = 1; row < count; row++) {
+			changes[row] = static_cast<uint8_t>(codes[row] != codes[row - 1]);
 		}
-		previous = current;
+	} else {
+		memset(changes + 1, 1, count - 1);
 	}
+	ForEachSet(changes, count, [&](idx_t row) {
+		auto current = format.sel->get_index(row);
+		auto previous = format.sel->get_index(row - 1);
+		auto valid = format.validity.RowIsValid(current);
+		auto previous_valid = format.validity.RowIsValid(previous);
+		auto same = valid && previous_valid ? Equals::Operation<T>(values[current], values[previous])
+		                                    : valid == previous_valid;
+		differs[row] |= static_cast<uint8_t>(!same);
+	});
 }
 
 template <class T>
@@ -143,11 +168,7 @@ void PartitionBoundaries::Find(DataChunk &input) {
 		Compare(input.data[column]);
 	}
 	differs[0] = static_cast<uint8_t>(!ContinuesKey(input));
-	for (idx_t row = 0; row < count; row++) {
-		if (differs[row]) {
-			starts.push_back(row);
-		}
-	}
+	ForEachSet(differs.data(), count, [&](idx_t row) { starts.push_back(row); });
 }
 
 void PartitionBoundaries::Remember(DataChunk &input, idx_t position) {

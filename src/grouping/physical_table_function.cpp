@@ -6,10 +6,21 @@ namespace {
 
 class TableFunctionState : public OperatorState {
 public:
-	TableFunctionState(ClientContext &context, const PhysicalTableFunction &op)
-	    : stream(context, op.layout, op.bound->MakeProcessor(context), nullptr) {
+	TableFunctionState(ExecutionContext &context, const PhysicalTableFunction &op)
+	    : verification(Verification(context, op)),
+	      stream(context.client, op.layout, op.bound->MakeProcessor(context.client), verification.get()) {
 	}
 
+	static unique_ptr<RegionVerification> Verification(ExecutionContext &context, const PhysicalTableFunction &op) {
+		if (!op.region_scan) {
+			return nullptr;
+		}
+		return make_uniq<RegionVerification>(context.client, op.promise, *op.region_scan,
+		                                     op.region_scan->Position(context),
+		                                     op.op_state->Cast<RegionVerificationState>());
+	}
+
+	unique_ptr<RegionVerification> verification;
 	ProcessorStream stream;
 	bool pushed = false;
 	bool finished = false;
@@ -34,8 +45,12 @@ InsertionOrderPreservingMap<string> PhysicalTableFunction::ParamsToString() cons
 	return result;
 }
 
+unique_ptr<GlobalOperatorState> PhysicalTableFunction::GetGlobalOperatorState(ClientContext &context) const {
+	return make_uniq<RegionVerificationState>();
+}
+
 unique_ptr<OperatorState> PhysicalTableFunction::GetOperatorState(ExecutionContext &context) const {
-	return make_uniq<TableFunctionState>(context.client, *this);
+	return make_uniq<TableFunctionState>(context, *this);
 }
 
 OperatorResultType PhysicalTableFunction::Execute(ExecutionContext &context, DataChunk &input, DataChunk &chunk,

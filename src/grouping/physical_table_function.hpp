@@ -12,6 +12,7 @@
 
 #include "grouping/grouping_decision.hpp"
 #include "grouping/processor_stream.hpp"
+#include "grouping/region_verification.hpp"
 
 #include "duckdb/execution/physical_operator.hpp"
 
@@ -28,6 +29,7 @@ public:
 	}
 	InsertionOrderPreservingMap<string> ParamsToString() const override;
 
+	unique_ptr<GlobalOperatorState> GetGlobalOperatorState(ClientContext &context) const override;
 	unique_ptr<OperatorState> GetOperatorState(ExecutionContext &context) const override;
 	OperatorResultType Execute(ExecutionContext &context, DataChunk &input, DataChunk &chunk, GlobalOperatorState &gstate,
 	                           OperatorState &state) const override;
@@ -48,6 +50,9 @@ public:
 	ProcessorLayout layout;
 	GroupingDecision decision;
 	InsertionOrderPreservingMap<string> description;
+	//! REGION_LOCAL only: the scan at the end of this pipeline, and what is verified of it.
+	optional_ptr<PhysicalRegionScan> region_scan;
+	RegionPromise promise;
 };
 
 } // namespace merganser

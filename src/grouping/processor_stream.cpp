@@ -231,12 +231,18 @@ void ProcessorStream::ClearRuns() {
 	next_run = next_offset = 0;
 }
 
+static void SelectRows(SelectionVector &sel, idx_t offset, idx_t first, idx_t count) {
+	for (idx_t i = 0; i < count; i++) {
+		sel.set_index(offset + i, first + i);
+	}
+}
+
 void ProcessorStream::NextRuns(DataChunk &output) {
 	auto first = runs[next_run].first + next_offset;
 	auto source = HeldAt(first);
 	auto source_start = source ? source->first : current_start;
 	auto source_end = source ? source->first + source->count : current_end;
-	SelectionVector sel(STANDARD_VECTOR_SIZE);
+	SelectionVector sel;
 	idx_t count = 0;
 	bool contiguous = true;
 	while (next_run < runs.size() && count < STANDARD_VECTOR_SIZE) {
@@ -247,9 +253,13 @@ void ProcessorStream::NextRuns(DataChunk &output) {
 		}
 		auto take = MinValue<idx_t>(run.count - next_offset, STANDARD_VECTOR_SIZE - count);
 		take = MinValue<idx_t>(take, source_end - position);
-		contiguous = contiguous && position == first + count;
-		for (idx_t i = 0; i < take; i++) {
-			sel.set_index(count + i, position - source_start + i);
+		if (contiguous && position != first + count) {
+			contiguous = false;
+			sel.Initialize(STANDARD_VECTOR_SIZE);
+			SelectRows(sel, 0, first - source_start, count);
+		}
+		if (!contiguous) {
+			SelectRows(sel, count, position - source_start, take);
 		}
 		FillProper(output, next_run, count, take);
 		count += take;

@@ -1,0 +1,36 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// grouping/scan_layout.hpp
+//
+// What is known about how a scan's data lies in storage regions: declared by ALTER TABLE|VIEW ... SET PARTITIONED BY / SET SORTED BY, or
+// recorded in the files by COPY ... (FORMAT merganser_regions).
+// A region is a file; a DuckDB table is one region. Columns are positions among all columns the scan could deliver.
+// Both kinds are promises: whoever uses them verifies them (region_verification.hpp).
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "properties/partitioning.hpp"
+
+#include "duckdb/planner/operator/logical_get.hpp"
+
+namespace merganser {
+
+struct ScanLayout {
+	//! Every region holds whole groups of these columns.
+	vector<idx_t> partitioned_by;
+	//! Every region is sorted like this; empty if unknown.
+	vector<OrderItem> sorted_by;
+	//! "declared by view sensor", for messages.
+	string source;
+	//! What to do when it turns out not to be true.
+	string remedy;
+};
+
+struct ScanLayouts {
+	//! False if nothing is known.
+	static bool TryFind(ClientContext &context, const LogicalGet &get, ScanLayout &result);
+};
+
+} // namespace merganser
