@@ -84,8 +84,12 @@ def parsed_arguments() -> argparse.Namespace:
     parser.add_argument("--storage", nargs="+", choices=("parquet", "native"), default=["parquet", "native"])
     parser.add_argument("--reports", nargs="+", metavar="NAME", help='only these, for example "Q10 unfiltered"')
     parser.add_argument("--runs", type=int, default=5, help="runs of each form (default: 5)")
+    parser.add_argument("--quick", action="store_true", help="short form: Q10 and Q10 unfiltered, 3 runs")
     parser.add_argument("--peers", metavar="PYTHON", help="a Python interpreter that has polars and datafusion")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.runs, arguments.reports = 3, ["Q10", "Q10 unfiltered"]
+    return arguments
 
 
 def machine() -> str:

@@ -147,8 +147,11 @@ def main() -> None:
     parser.add_argument("--tpch", type=float, default=1, metavar="SCALE", help="0 leaves it out (default: 1)")
     parser.add_argument("--tpcds", type=float, default=0.1, metavar="SCALE", help="0 leaves it out (default: 0.1)")
     parser.add_argument("--seconds", type=float, default=1, help="CPU seconds to spend on a query (default: 1)")
+    parser.add_argument("--quick", action="store_true", help="short form: scales 0.1 and 0.01, 0.1 CPU seconds a query")
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.tpch, arguments.tpcds, arguments.seconds = 0.1, 0.01, 0.1
     console = Console(highlight=False, width=110)
     results = []
     if arguments.tpch:
