@@ -29,8 +29,9 @@ $(BUILD)/build.ninja: $(VENV)/ready
 demo: build
 	$(BIN)/python benchmark/demo.py --scale $(SCALE)
 
-bench: build
-	$(BIN)/python benchmark/late_materialization.py --scale $(SCALE)
+bench: test-programs
+	$(BIN)/python benchmark/late_materialization.py --quick --scale $(SCALE)
+	$(BIN)/python benchmark/tpc_overhead.py --quick
 
 # ---------------------------------------------------------------- tests
 

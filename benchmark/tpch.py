@@ -58,17 +58,20 @@ def create_views(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         connection.execute(f"CREATE VIEW {table} AS FROM '{folder}/{table}.parquet'")
 
 
-def declare_keys(connection: duckdb.DuckDBPyConnection, kind: str, *, foreign_keys: bool = False) -> list[str]:
-    """Declare TPC-H's keys on its tables; `kind` is TABLE or VIEW. Returns the statements that did it."""
+def key_statements(kind: str, *, foreign_keys: bool = False) -> list[str]:
+    """The statements that declare TPC-H's keys on its tables; `kind` is TABLE or VIEW."""
     statements = [f"ALTER {kind} {t} ADD PRIMARY KEY ({key}) NOT ENFORCED RELY" for t, key in PRIMARY_KEYS.items()]
     if foreign_keys:
         statements += [
             f"ALTER {kind} {table} ADD FOREIGN KEY ({columns}) REFERENCES {referenced} NOT ENFORCED RELY"
             for table, columns, referenced in FOREIGN_KEYS
         ]
-    for statement in statements:
-        connection.execute(statement)
     return statements
+
+
+def declare_keys(connection: duckdb.DuckDBPyConnection, kind: str) -> None:
+    for statement in key_statements(kind):
+        connection.execute(statement)
 
 
 def duckdb_source() -> Path:
