@@ -15,6 +15,7 @@
 #include "report/explain_function.hpp"
 #include "settings.hpp"
 #include "syntax/grammar.hpp"
+#include "table_functions/list_table_functions.hpp"
 #include "table_functions/table_function_binding.hpp"
 #include "version_guard.hpp"
 
@@ -31,6 +32,7 @@ static void Load(ExtensionLoader &loader) {
 	DeclarationsFunction::Register(loader); // what is declared
 	VerifyFunction::Register(loader);       // whether it is true
 	TableFunctionBinding::Register(loader); // what the grammar's TABLE arguments call
+	ListTableFunctions::Register(loader);   // which there are
 	LateMaterialization::Register(loader);  // on the bound plan, before DuckDB's optimizers
 	PrepareCalls::Register(loader);         // filters and columns pass a table function
 	ExplainFunction::Register(loader);      // last, as it tells what all the others did

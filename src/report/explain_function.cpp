@@ -6,6 +6,7 @@
 #include "duckdb/main/client_context.hpp"
 #include "duckdb/main/connection.hpp"
 #include "duckdb/main/extension/extension_loader.hpp"
+#include "duckdb/execution/physical_plan_generator.hpp"
 #include "duckdb/optimizer/optimizer.hpp"
 #include "duckdb/planner/planner.hpp"
 
@@ -48,7 +49,10 @@ string OptimizedPlan(ClientContext &context, const string &sql) {
 		plan = optimizer.Optimize(std::move(plan));
 	}
 	plan->ResolveOperatorTypes();
-	return plan->ToString();
+	auto text = plan->ToString();
+	// some decisions, such as a table function's grouping, are taken only now
+	PhysicalPlanGenerator(context).Plan(std::move(plan));
+	return text;
 }
 
 void AddDecisions(const DecisionLog &log, vector<ExplainRow> &rows) {
