@@ -5,6 +5,7 @@
 #include "duckdb/planner/expression/bound_columnref_expression.hpp"
 #include "duckdb/planner/expression/bound_comparison_expression.hpp"
 #include "duckdb/planner/expression/bound_conjunction_expression.hpp"
+#include "duckdb/planner/expression/bound_operator_expression.hpp"
 #include "duckdb/planner/expression_iterator.hpp"
 #include "duckdb/planner/operator/list.hpp"
 
@@ -88,8 +89,8 @@ void AggregateInput::Visit(LogicalOperator &op) {
 void AggregateInput::VisitJoin(LogicalJoin &join) {
 	auto &left = *join.children[0];
 	auto &right = *join.children[1];
-	auto one_sided = join.type == LogicalOperatorType::LOGICAL_DELIM_JOIN ||
-	                 join.type == LogicalOperatorType::LOGICAL_ASOF_JOIN;
+	auto one_sided =
+	    join.type == LogicalOperatorType::LOGICAL_DELIM_JOIN || join.type == LogicalOperatorType::LOGICAL_ASOF_JOIN;
 	switch (join.join_type) {
 	case JoinType::INNER:
 		Visit(left);
@@ -202,6 +203,11 @@ void AggregateInput::AddCondition(const Expression &condition) {
 	if (condition.GetExpressionType() == ExpressionType::COMPARE_EQUAL) {
 		auto &comparison = condition.Cast<BoundFunctionExpression>();
 		AddEquality(BoundComparisonExpression::Left(comparison), BoundComparisonExpression::Right(comparison));
+	} else if (condition.GetExpressionType() == ExpressionType::COMPARE_IN) {
+		auto &operands = condition.Cast<BoundOperatorExpression>().GetChildren();
+		if (operands.size() == 2) {
+			AddEquality(*operands[0], *operands[1]);
+		}
 	}
 	NoteSelectiveFilter(condition);
 }

@@ -9,9 +9,9 @@
 // Everything is tracked by ColumnBinding, never by name, so aliases, self-joins, views and swapped names need no care.
 //
 // Which operators keep a base relation's values: Filter, Projection, CrossProduct, inner joins (both sides), and the
-// preserved side of LEFT/RIGHT, SEMI, ANTI, MARK and SINGLE joins. Anything else is opaque: its columns are known to exist
-// and nothing more, so a rule can keep them but never drop or re-fetch them. That is sound because an opaque operator
-// only decides which rows appear, and a dependency within a base relation holds for any selection of its rows.
+// preserved side of LEFT/RIGHT, SEMI, ANTI, MARK and SINGLE joins. Anything else is opaque: its columns are known to
+// exist and nothing more, so a rule can keep them but never drop or re-fetch them. That is sound because an opaque
+// operator only decides which rows appear, and a dependency within a base relation holds for any selection of its rows.
 // Equalities come from filters and inner-join conditions only; an outer join's ON does not hold for every row.
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ struct BaseRelation {
 	vector<RelationKey> keys;
 	vector<RelationForeignKey> foreign_keys;
 	//! The table or views that foreign keys of others may point to.
-	vector<QualifiedName> objects;
+	vector<ScannedObject> objects;
 	//! DuckDB's estimate of the relation's rows before filters.
 	idx_t cardinality = 0;
 };

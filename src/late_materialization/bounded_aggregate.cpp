@@ -49,7 +49,7 @@ void InlineProjection(unique_ptr<Expression> &expression, const LogicalProjectio
 bool TryReadBound(const LogicalLimit &limit, idx_t max_rows, idx_t &bound, DeclineReason &reason) {
 	if (limit.limit_val.Type() != LimitNodeType::CONSTANT_VALUE) {
 		reason = limit.limit_val.Type() == LimitNodeType::UNSET ? DeclineReason::NO_BOUND
-		                                                       : DeclineReason::BOUND_NOT_CONSTANT;
+		                                                        : DeclineReason::BOUND_NOT_CONSTANT;
 		return false;
 	}
 	auto rows = limit.limit_val.GetConstantValue();

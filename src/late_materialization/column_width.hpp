@@ -3,8 +3,8 @@
 //
 // late_materialization/column_width.hpp
 //
-// How many bytes a column adds to each row that carries it. DuckDB keeps no average string length, so strings, blobs and
-// nested values count with fixed guesses; they only have to be of the right order.
+// How many bytes a column adds to each row that carries it. DuckDB keeps no average string length, so strings, blobs
+// and nested values count with fixed guesses; they only have to be of the right order.
 //===----------------------------------------------------------------------===//
 
 #pragma once

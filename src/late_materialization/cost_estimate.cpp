@@ -52,8 +52,8 @@ optional_idx CostEstimate::FindThinLink() const {
 		for (idx_t later = i + 1; later < chain.size(); later++) {
 			for (auto &column : input.Relations()[chain[later].relation].keys[chain[later].key].columns) {
 				auto provider = deferral.ProviderOf(column, later);
-				finds_later_link = finds_later_link ||
-				                   (provider.kind == Deferral::Provider::Kind::FETCHED && provider.link == i);
+				finds_later_link =
+				    finds_later_link || (provider.kind == Deferral::Provider::Kind::FETCHED && provider.link == i);
 			}
 		}
 		if (!wide && !finds_later_link) {

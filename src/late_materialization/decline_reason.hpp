@@ -13,22 +13,23 @@
 namespace merganser {
 
 enum class DeclineReason : uint8_t {
-	SWITCHED_OFF,           //! by setting or environment
-	NO_BOUND,               //! no LIMIT above the aggregate
-	NO_ORDER,               //! LIMIT without ORDER BY: any rows would do, nothing to gain
-	BOUND_NOT_CONSTANT,     //! LIMIT or OFFSET is an expression or a percentage
-	BOUND_TOO_LARGE,        //! LIMIT + OFFSET above merganser_late_materialization_max_rows
-	BOUND_IS_ZERO,          //! LIMIT 0: DuckDB folds it away
-	UNSUPPORTED_OPERATOR,   //! something else stands between the aggregate and its LIMIT
-	GROUPING_SETS,          //! ROLLUP, CUBE, GROUPING SETS: a determined column is NULL on its own in subtotals
-	VOLATILE_EXPRESSION,    //! would be evaluated another number of times
-	NULLABLE_KEY,           //! the only key that could have served is UNIQUE over columns that may be NULL
-	OUTER_JOINED_COLUMN,    //! the columns come from the NULL-supplying side of an outer join
-	INEXACT_KEY,            //! equality of the key's type is not identity (FLOAT, collation, ...)
-	NO_DETERMINED_COLUMN,   //! no group column follows from the others
-	ORDER_NEEDS_COLUMN,     //! every determined column is needed by ORDER BY or HAVING
-	CHAIN_TOO_LONG,         //! the join-back would fetch from more tables than merganser_late_materialization_max_chain
-	NOT_WORTH_IT            //! estimated to cost more than it saves
+	SWITCHED_OFF,         //! by setting or environment
+	NO_BOUND,             //! no LIMIT above the aggregate
+	NO_ORDER,             //! LIMIT without ORDER BY: any rows would do, nothing to gain
+	BOUND_NOT_CONSTANT,   //! LIMIT or OFFSET is an expression or a percentage
+	BOUND_TOO_LARGE,      //! LIMIT + OFFSET above merganser_late_materialization_max_rows
+	BOUND_IS_ZERO,        //! LIMIT 0: DuckDB folds it away
+	UNSUPPORTED_OPERATOR, //! something else stands between the aggregate and its LIMIT
+	GROUPING_SETS,        //! ROLLUP, CUBE, GROUPING SETS: a determined column is NULL on its own in subtotals
+	RECURSIVE_CTE,        //! DuckDB runs parts of the plan again, so rows of several rounds would meet in one guard
+	VOLATILE_EXPRESSION,  //! would be evaluated another number of times
+	NULLABLE_KEY,         //! the only key that could have served is UNIQUE over columns that may be NULL
+	OUTER_JOINED_COLUMN,  //! the columns come from the NULL-supplying side of an outer join
+	INEXACT_KEY,          //! equality of the key's type is not identity (FLOAT, collation, ...)
+	NO_DETERMINED_COLUMN, //! no group column follows from the others
+	ORDER_NEEDS_COLUMN,   //! every determined column is needed by ORDER BY or HAVING
+	CHAIN_TOO_LONG,       //! the join-back would fetch from more tables than merganser_late_materialization_max_chain
+	NOT_WORTH_IT          //! estimated to cost more than it saves
 };
 
 struct DeclineReasons {

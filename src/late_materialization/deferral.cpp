@@ -81,7 +81,8 @@ void Deferral::CollectRequired() {
 Deferral::ColumnSet Deferral::RetainedColumns() const {
 	ColumnSet result;
 	for (auto &column : columns) {
-		if (column.is_group && column.retained && IsColumn(*column.resolved)) {
+		if (column.is_group && column.retained && IsColumn(*column.resolved) &&
+		    ColumnEquivalences::HasIdentityEquality(column.resolved->GetReturnType())) {
 			result.insert(column.resolved->Cast<BoundColumnRefExpression>().Binding());
 		}
 	}
@@ -110,9 +111,8 @@ vector<JoinBackLink> Deferral::Closure(ColumnSet &available) const {
 			for (idx_t k = 0; k < relations[r].keys.size() && !done[r]; k++) {
 				auto &key = relations[r].keys[k];
 				auto found = key.IsUsable() &&
-				             std::all_of(key.columns.begin(), key.columns.end(), [&](const ColumnBinding &column) {
-					             return IsReachable(available, column);
-				             });
+				             std::all_of(key.columns.begin(), key.columns.end(),
+				                         [&](const ColumnBinding &column) { return IsReachable(available, column); });
 				if (!found) {
 					continue;
 				}
@@ -278,12 +278,16 @@ DeclineReason Deferral::WhyNothingDetermined() const {
 			return DeclineReason::ORDER_NEEDS_COLUMN;
 		}
 	}
+	ColumnSet grouped;
+	for (auto &column : columns) {
+		if (column.is_group && IsColumn(*column.resolved)) {
+			grouped.insert(column.resolved->Cast<BoundColumnRefExpression>().Binding());
+		}
+	}
 	for (auto &relation : input.Relations()) {
 		for (auto &key : relation.keys) {
-			auto available = RetainedColumns();
-			auto reachable = std::all_of(key.columns.begin(), key.columns.end(), [&](const ColumnBinding &column) {
-				return IsReachable(available, column);
-			});
+			auto reachable = std::all_of(key.columns.begin(), key.columns.end(),
+			                             [&](const ColumnBinding &column) { return IsReachable(grouped, column); });
 			if (reachable && key.nullable) {
 				return DeclineReason::NULLABLE_KEY;
 			}
@@ -308,8 +312,12 @@ DeclineReason Deferral::WhyNothingDetermined() const {
 vector<pair<string, string>> Deferral::Facts() const {
 	vector<pair<string, string>> facts;
 	vector<string> retained;
-	for (auto &column : RetainedColumns()) {
-		retained.push_back(input.NameOf(column));
+	for (auto &column : columns) {
+		if (column.is_group && column.retained) {
+			for (auto &base : ColumnsOf(*column.resolved)) {
+				retained.push_back(input.NameOf(base));
+			}
+		}
 	}
 	std::sort(retained.begin(), retained.end());
 	facts.emplace_back("group key", Join(retained));

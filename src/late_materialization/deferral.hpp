@@ -13,9 +13,9 @@
 // what may be dropped and, run forwards, gives the chain, so the two cannot disagree.
 //
 // Why it is sound: let K be the retained columns. Every dropped group expression is a deterministic function of columns
-// the closure of K reaches, so K determines it in every row of the input: grouping by K makes the same groups. Each group
-// holds a row of the input, hence a row of every relation in the chain under that key, and the key admits one such row: an
-// inner join on it returns each group exactly once.
+// the closure of K reaches, so K determines it in every row of the input: grouping by K makes the same groups. Each
+// group holds a row of the input, hence a row of every relation in the chain under that key, and the key admits one
+// such row: an inner join on it returns each group exactly once.
 //
 // An aggregate any_value, first, last, min or max of a determined expression, without FILTER, equals that expression in
 // every group and is treated like a group column.
@@ -88,6 +88,8 @@ private:
 	bool Determines(const OutputColumn &candidate) const;
 	vector<JoinBackLink> Closure(ColumnSet &available) const;
 	bool IsReachable(const ColumnSet &available, const ColumnBinding &column) const;
+	//! Base columns with one value per group. A group column of inexact type is not among them: its group may hold
+	//! 0.0 and -0.0, which signbit(x) tells apart.
 	ColumnSet RetainedColumns() const;
 	bool TryBuildChain(idx_t max_chain, DeclineReason &reason);
 	void Fetch(const ColumnBinding &column, idx_t links);

@@ -12,8 +12,7 @@
 
 namespace merganser {
 
-JoinBack::JoinBack(Optimizer &optimizer, const AggregateInput &input, const Deferral &deferral,
-                   BoundedAggregate &query)
+JoinBack::JoinBack(Optimizer &optimizer, const AggregateInput &input, const Deferral &deferral, BoundedAggregate &query)
     : optimizer(optimizer), input(input), deferral(deferral), query(query),
       identity(make_shared_ptr<JoinBackIdentity>()) {
 }
@@ -86,8 +85,8 @@ unique_ptr<LogicalOperator> JoinBack::LimitRows(unique_ptr<LogicalOperator> narr
 	}
 	auto order = make_uniq<LogicalOrder>(std::move(orders));
 	order->children.push_back(std::move(narrow));
-	auto limit = make_uniq<LogicalLimit>(BoundLimitNode::ConstantValue(NumericCast<int64_t>(query.bound)),
-	                                     BoundLimitNode());
+	auto limit =
+	    make_uniq<LogicalLimit>(BoundLimitNode::ConstantValue(NumericCast<int64_t>(query.bound)), BoundLimitNode());
 	limit->children.push_back(std::move(order));
 	auto rows = make_uniq<LogicalNarrowRows>(optimizer.binder.GenerateTableIndex(), query.bound, identity);
 	row_number = rows->RowNumber();
@@ -155,10 +154,12 @@ unique_ptr<Expression> JoinBack::ShownValue(const OutputColumn &column) const {
 unique_ptr<Expression> JoinBack::Materialize(const ColumnBinding &column, const LogicalType &type, idx_t links) const {
 	auto provider = deferral.ProviderOf(column, links);
 	if (provider.kind == Deferral::Provider::Kind::CONSTANT) {
-		return make_uniq<BoundConstantExpression>(provider.constant.DefaultCastAs(type));
+		auto constant = provider.constant;
+		// A constant that does not fit the type equals no value of it: then there is no row to show it in.
+		return make_uniq<BoundConstantExpression>(constant.DefaultTryCastAs(type) ? constant : Value(type));
 	}
-	auto value = make_uniq<BoundColumnRefExpression>(materialized_type.at(provider.column),
-	                                                 materialized.at(provider.column));
+	auto value =
+	    make_uniq<BoundColumnRefExpression>(materialized_type.at(provider.column), materialized.at(provider.column));
 	return BoundCastExpression::AddCastToType(optimizer.context, std::move(value), type);
 }
 

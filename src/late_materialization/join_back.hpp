@@ -18,8 +18,8 @@
 // Filters of a relation are not repeated: a surviving row already passed them. The scans share the bind data of the
 // scans below, so both see the same files and the same snapshot.
 // The joins are inner: each survivor came from a row that had joined, so none can be lost; the guard checks it.
-// With an empty chain (dropped columns are not shown, or equal retained ones) only the group key shrinks: no inner Order
-// and Limit, no join.
+// With an empty chain (dropped columns are not shown, or equal retained ones) only the group key shrinks: no inner
+// Order and Limit, no join.
 //===----------------------------------------------------------------------===//
 
 #pragma once

@@ -44,8 +44,12 @@ InsertionOrderPreservingMap<string> NarrowRowsParameters(idx_t rows) {
 }
 
 string Remedy(const string &table) {
-	return StringUtil::Format("Find the rows with: CALL merganser_verify('%s')",
-	                          StringUtil::Replace(table, "'", "''"));
+	return StringUtil::Format("Find the rows with: CALL merganser_verify('%s')", StringUtil::Replace(table, "'", "''"));
+}
+
+//! Who copies a plan, as when a CTE is inlined twice, keeps the original on this exception and on no other.
+[[noreturn]] void RefuseCopy() {
+	throw NotImplementedException("A join-back cannot be copied");
 }
 
 } // namespace
@@ -80,6 +84,10 @@ void LogicalNarrowRows::ResolveTypes() {
 
 string LogicalNarrowRows::GetName() const {
 	return NARROW_ROWS_NAME;
+}
+
+string LogicalNarrowRows::GetExtensionName() const {
+	RefuseCopy();
 }
 
 PhysicalOperator &LogicalNarrowRows::CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) {
@@ -140,6 +148,10 @@ string LogicalJoinBackGuard::GetName() const {
 	return GUARD_NAME;
 }
 
+string LogicalJoinBackGuard::GetExtensionName() const {
+	RefuseCopy();
+}
+
 InsertionOrderPreservingMap<string> LogicalJoinBackGuard::ParamsToString() const {
 	return GuardParameters(key, table, bound);
 }
@@ -150,18 +162,16 @@ PhysicalOperator &LogicalJoinBackGuard::CreatePlan(ClientContext &context, Physi
 		throw InternalException("Join-back guard without the narrow rows it guards");
 	}
 	auto column = expressions[0]->Cast<BoundReferenceExpression>().Index();
-	auto &result =
-	    planner.Make<PhysicalJoinBackGuard>(types, bound, *identity->narrow_rows, column, key, table);
+	auto &result = planner.Make<PhysicalJoinBackGuard>(types, bound, *identity->narrow_rows, column, key, table);
 	result.children.push_back(child);
 	return result;
 }
 
-PhysicalJoinBackGuard::PhysicalJoinBackGuard(PhysicalPlan &plan, vector<LogicalType> types,
-                                             idx_t estimated_cardinality, const PhysicalNarrowRows &narrow_rows,
-                                             idx_t row_number_column, string key_p, string table_p)
+PhysicalJoinBackGuard::PhysicalJoinBackGuard(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality,
+                                             const PhysicalNarrowRows &narrow_rows, idx_t row_number_column,
+                                             string key_p, string table_p)
     : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, std::move(types), estimated_cardinality),
-      narrow_rows(narrow_rows), row_number_column(row_number_column), key(std::move(key_p)),
-      table(std::move(table_p)) {
+      narrow_rows(narrow_rows), row_number_column(row_number_column), key(std::move(key_p)), table(std::move(table_p)) {
 }
 
 string PhysicalJoinBackGuard::GetName() const {

@@ -8,10 +8,10 @@
 //   NarrowRows    above the narrow plan, numbers its rows 0, 1, ... in an extra column
 //   JoinBackGuard above each join of the join-back, checks that every number passes exactly once
 //
-// A number met twice fails the query at once: the key has duplicates. A number not met when the input is exhausted fails
-// it too: no row has the key, so a foreign key is broken or the data changed between the two scans.
-// Errors: InvalidInputException naming the key, the table and merganser_verify.
-// Limit: keys of rows that do not survive the top-N are not looked at.
+// A number met twice fails the query at once: the key has duplicates. A number not met when the input is exhausted
+// fails it too: no row has the key, so a foreign key is broken or the data changed between the two scans. Errors:
+// InvalidInputException naming the key, the table and merganser_verify. Limit: keys of rows that do not survive the
+// top-N are not looked at.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -43,6 +43,8 @@ public:
 	vector<TableIndex> GetTableIndex() const override;
 	PhysicalOperator &CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) override;
 	string GetName() const override;
+	//! Throws NotImplementedException: a copy would need an identity of its own, so DuckDB must not make one.
+	string GetExtensionName() const override;
 	InsertionOrderPreservingMap<string> ParamsToString() const override;
 	bool SupportSerialization() const override {
 		return false;
@@ -66,6 +68,8 @@ public:
 	vector<ColumnBinding> GetColumnBindings() override;
 	PhysicalOperator &CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) override;
 	string GetName() const override;
+	//! Throws NotImplementedException: a copy would need an identity of its own, so DuckDB must not make one.
+	string GetExtensionName() const override;
 	InsertionOrderPreservingMap<string> ParamsToString() const override;
 	bool SupportSerialization() const override {
 		return false;

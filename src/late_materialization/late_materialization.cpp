@@ -74,9 +74,12 @@ public:
 		}
 		ancestors.push_back(op);
 		auto path = ancestors;
-		for (auto &child : op->children) {
+		for (idx_t i = 0; i < op->children.size(); i++) {
 			ancestors = path;
-			Visit(child);
+			auto outside = in_recursion;
+			in_recursion = in_recursion || (op->type == LogicalOperatorType::LOGICAL_RECURSIVE_CTE && i == 1);
+			Visit(op->children[i]);
+			in_recursion = outside;
 		}
 	}
 
@@ -107,6 +110,10 @@ private:
 		auto &context = optimizer.context;
 		if (!Settings::LateMaterialization(context)) {
 			reason = DeclineReason::SWITCHED_OFF;
+			return nullptr;
+		}
+		if (in_recursion) {
+			reason = DeclineReason::RECURSIVE_CTE;
 			return nullptr;
 		}
 		auto &aggregate = owner->Cast<LogicalAggregate>();
@@ -167,6 +174,8 @@ private:
 	LogicalOperator &root;
 	RelationKeys relation_keys;
 	AncestorPath ancestors;
+	//! Below the part of a recursive CTE that runs again and again.
+	bool in_recursion = false;
 };
 
 void Run(OptimizerExtensionInput &extension_input, unique_ptr<LogicalOperator> &plan) {
@@ -176,7 +185,9 @@ void Run(OptimizerExtensionInput &extension_input, unique_ptr<LogicalOperator> &
 	if (log.rules_off || !Contains(*plan, IsCandidate)) {
 		return;
 	}
-	auto is_cte = [](const LogicalOperator &op) { return op.type == LogicalOperatorType::LOGICAL_MATERIALIZED_CTE; };
+	auto is_cte = [](const LogicalOperator &op) {
+		return op.type == LogicalOperatorType::LOGICAL_MATERIALIZED_CTE;
+	};
 	if (Settings::LateMaterialization(optimizer.context) && Contains(*plan, is_cte) &&
 	    !optimizer.OptimizerDisabled(OptimizerType::CTE_INLINING)) {
 		// DuckDB inlines CTEs right after this rule; done here already, the rule sees their scans.

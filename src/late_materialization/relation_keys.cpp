@@ -15,7 +15,8 @@ namespace merganser {
 namespace {
 
 bool ScansFiles(const LogicalGet &get) {
-	return get.children.empty() && get.bind_data && dynamic_cast<const MultiFileBindData *>(get.bind_data.get());
+	return get.children.empty() && get.source_ordinality == OrdinalityType::WITHOUT_ORDINALITY && get.bind_data &&
+	       dynamic_cast<const MultiFileBindData *>(get.bind_data.get());
 }
 
 bool ScansDuckTable(const LogicalGet &get) {
@@ -64,8 +65,7 @@ optional_idx FindScanned(const LogicalGet &get, const string &name) {
 	return optional_idx();
 }
 
-bool TryBindColumns(const LogicalGet &get, const vector<string> &names, vector<ColumnBinding> &columns,
-                    bool &inexact) {
+bool TryBindColumns(const LogicalGet &get, const vector<string> &names, vector<ColumnBinding> &columns, bool &inexact) {
 	inexact = false;
 	for (auto &name : names) {
 		auto index = FindScanned(get, name);
@@ -146,7 +146,8 @@ struct RelationKeys::DeclaredView {
 		scan = current.get().Cast<LogicalGet>();
 		for (idx_t i = 0; i < columns.size(); i++) {
 			if (plain[i]) {
-				scan_column[column_names[i]] = scan->GetColumnName(scan->GetColumnIndex(columns[i])).GetIdentifierName();
+				scan_column[column_names[i]] =
+				    scan->GetColumnName(scan->GetColumnIndex(columns[i])).GetIdentifierName();
 			}
 		}
 	}
@@ -215,11 +216,18 @@ void RelationKeys::BindDeclaredViews() {
 }
 
 bool RelationKeys::TryOfScan(const LogicalGet &get, ScanKeys &result) {
-	auto unchanged = [](const vector<string> &names) { return names; };
+	auto unchanged = [](const vector<string> &names) {
+		return names;
+	};
 	if (ScansDuckTable(get)) {
 		auto &table = *get.GetTable();
 		result.name = table.name.GetIdentifierName();
-		result.objects.push_back(DeclarationStore::NameOf(table));
+		ScannedObject object;
+		object.name = DeclarationStore::NameOf(table);
+		for (auto &column : get.names) {
+			object.scan_column[column.GetIdentifierName()] = column.GetIdentifierName();
+		}
+		result.objects.push_back(std::move(object));
 		AddKeys(optimizer.context, table, get, unchanged, result);
 		return true;
 	}
@@ -233,9 +241,10 @@ bool RelationKeys::TryOfScan(const LogicalGet &get, ScanKeys &result) {
 		}
 		auto &entry = view->entry.get();
 		result.name = entry.name.GetIdentifierName();
-		result.objects.push_back(DeclarationStore::NameOf(entry));
-		AddKeys(optimizer.context, entry, get, [&](const vector<string> &names) { return view->ScanColumns(names); },
-		        result);
+		result.objects.push_back(ScannedObject {DeclarationStore::NameOf(entry), view->scan_column});
+		AddKeys(
+		    optimizer.context, entry, get, [&](const vector<string> &names) { return view->ScanColumns(names); },
+		    result);
 	}
 	return !result.objects.empty();
 }

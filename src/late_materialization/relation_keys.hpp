@@ -5,14 +5,16 @@
 //
 // Finds the keys and foreign keys of what a bound plan scans, as column bindings.
 //   a DuckDB table                        its enforced and declared keys
-//   a scan of files                       keys declared on a view that shows that very scan, whether the query names the
+//   a scan of files                       keys declared on a view that shows that very scan, whether the query names
+//   the
 //                                         view or calls read_parquet('...') itself
-//   the subtree of a view with filters    keys declared on the view: they hold for the rows the view shows, so the whole
+//   the subtree of a view with filters    keys declared on the view: they hold for the rows the view shows, so the
+//   whole
 //                                         subtree is the relation
 //
-// A bound plan does not say which views it was made from. So each declared view is bound once and compared with what the
-// plan holds: same functions, arguments, columns and expressions, up to table indexes. Binding opens the view's files, so
-// only views that can show one of the plan's own scans are bound, as their text tells.
+// A bound plan does not say which views it was made from. So each declared view is bound once and compared with what
+// the plan holds: same functions, arguments, columns and expressions, up to table indexes. Binding opens the view's
+// files, so only views that can show one of the plan's own scans are bound, as their text tells.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -50,11 +52,18 @@ struct RelationForeignKey {
 	bool nullable = true;
 };
 
+//! A table or view that shows a scan; foreign keys point to it.
+struct ScannedObject {
+	QualifiedName name;
+	//! The object's column -> the scan's own name for it. Computed columns are missing.
+	case_insensitive_map_t<string> scan_column;
+};
+
 struct ScanKeys {
 	//! "customer".
 	string name;
-	//! The table or views whose keys these are; foreign keys point to them.
-	vector<QualifiedName> objects;
+	//! The table or views whose keys these are.
+	vector<ScannedObject> objects;
 	vector<RelationKey> keys;
 	vector<RelationForeignKey> foreign_keys;
 };

@@ -21,6 +21,12 @@ bool SameNamedParameters(const LogicalGet &left, const LogicalGet &right) {
 	return true;
 }
 
+//! `FROM 'file.parquet'` calls parquet_scan, another name of read_parquet.
+string FunctionOf(const LogicalGet &get) {
+	auto name = get.function.GetName().GetIdentifierName();
+	return name == "parquet_scan" ? "read_parquet" : name;
+}
+
 class PlanComparison {
 public:
 	bool AreSame(const LogicalOperator &left, const LogicalOperator &right) {
@@ -77,9 +83,8 @@ private:
 } // namespace
 
 bool SamePlan::AreSameScans(const LogicalGet &left, const LogicalGet &right) {
-	return left.function.GetName() == right.function.GetName() && left.parameters == right.parameters &&
-	       SameNamedParameters(left, right) && left.names == right.names &&
-	       left.returned_types == right.returned_types;
+	return FunctionOf(left) == FunctionOf(right) && left.parameters == right.parameters &&
+	       SameNamedParameters(left, right) && left.names == right.names && left.returned_types == right.returned_types;
 }
 
 bool SamePlan::AreSame(const LogicalOperator &left, const LogicalOperator &right) {

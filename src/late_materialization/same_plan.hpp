@@ -3,9 +3,9 @@
 //
 // late_materialization/same_plan.hpp
 //
-// Whether two bound plans deliver the same rows because they are the same operators over the same scans, up to the table
-// indexes the binder gave them. Used to recognise a declared view inside a query.
-// Limits: scans of files, projections and filters; everything else counts as different.
+// Whether two bound plans deliver the same rows because they are the same operators over the same scans, up to the
+// table indexes the binder gave them. Used to recognise a declared view inside a query. Limits: scans of files,
+// projections and filters; everything else counts as different.
 //===----------------------------------------------------------------------===//
 
 #pragma once
