@@ -8,8 +8,8 @@ include_directories(${MERGANSER_INCLUDE} ${DUCKDB_MODULE_BASE_DIR}/extension/par
 
 build_static_extension(merganser ${MERGANSER_SOURCES})
 build_loadable_extension(merganser "" ${MERGANSER_SOURCES})
+target_precompile_headers(merganser_loadable_extension PRIVATE ${MERGANSER_INCLUDE}/precompiled.hpp)
 
 # A client that is not Python, to prove that the result loads.
 add_executable(merganser_release_client EXCLUDE_FROM_ALL ${CMAKE_CURRENT_SOURCE_DIR}/test/release/client.cpp)
 target_link_libraries(merganser_release_client duckdb_static)
-link_extension_libraries(merganser_release_client "")

@@ -32,7 +32,7 @@ def configure(build: Path, version: str) -> None:
         "BUILD_UNITTESTS": 0,
         "BUILD_SHELL": 0,
         "EXTENSION_STATIC_BUILD": 1,
-        "STATICALLY_LINK_EXTENSIONS": "core_functions;parquet",
+        "STATICALLY_LINK_EXTENSIONS": "none",
         "DUCKDB_EXPLICIT_VERSION": f"v{version}",
         "DUCKDB_EXTENSION_CONFIGS": ROOT / "extension_config.cmake",
         "MERGANSER_VERSION": project["version"],

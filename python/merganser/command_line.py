@@ -58,7 +58,7 @@ def verify(
         names = [column[0] for column in result.description or []]
         rows = result.fetchall()
     Console().print(as_table(names, rows))
-    if not all(row[names.index("holds")] for row in rows):
+    if any(row[names.index("holds")] is False for row in rows):  # None: cannot be checked
         raise typer.Exit(1)
 
 

@@ -1,7 +1,8 @@
 """The documentation's claims that a program can check: links, names, and examples that run.
 
 A block marked ```sql is run, in the order of the page, in one connection per page; ```sql error must fail. What a
-page's examples need and readers do not stands before them in a comment that starts with `<!-- sql`.
+page's examples need and readers do not stands before them in a comment that starts with `<!-- sql`. The examples run in
+an empty folder.
 """
 
 import re

@@ -1,6 +1,7 @@
 """The command `merganser`, as typed."""
 
 import duckdb
+import merganser
 import pytest
 from merganser.command_line import app
 from typer.testing import CliRunner
@@ -45,3 +46,38 @@ def test_errors_are_one_sentence_and_exit_code_one(run, arguments, message):
     assert result.exit_code == 1
     assert message in result.stderr
     assert "Traceback" not in result.output
+
+
+@pytest.fixture
+def declared(tmp_path):
+    """A database with a declared key that does not hold."""
+    file = tmp_path / "declared.duckdb"
+    with merganser.connect(file) as connection:
+        connection.execute("CREATE TABLE customer AS SELECT i % 99 AS id, 'name' || i AS name FROM range(100) t(i)")
+        connection.execute("CREATE TABLE orders AS SELECT i % 100 AS id, i AS amount FROM range(1000) t(i)")
+        connection.execute("ALTER TABLE customer ADD PRIMARY KEY (id) NOT ENFORCED RELY")
+    return file
+
+
+def test_explain_prints_decisions_and_plans_without_running_the_query(run, declared):
+    query = (
+        "SELECT id, name, sum(amount) AS total FROM orders JOIN customer USING (id) "
+        "GROUP BY id, name ORDER BY total DESC LIMIT 3"
+    )
+    result = run("explain", query, "-d", declared)
+    assert result.exit_code == 0, result.output
+    assert "late_materialization" in result.stdout
+    assert "\nplan\n" in result.stdout
+    assert "╭" in result.stdout
+
+
+def test_verify_tells_whether_declarations_hold(run, declared):
+    broken = run("verify", "customer", "-d", declared)
+    assert broken.exit_code == 1
+    assert "PRIMARY KEY (id)" in broken.stdout
+    with merganser.connect(declared) as connection:
+        connection.execute("DELETE FROM customer WHERE name = 'name99'")
+    assert run("verify", "-d", declared).exit_code == 0
+    missing = run("verify", "nothing", "-d", declared)
+    assert missing.exit_code == 1
+    assert "there is no table or view nothing" in missing.stderr
