@@ -11,6 +11,7 @@
 #include "declarations/declare_functions.hpp"
 #include "declarations/verify_function.hpp"
 #include "grouping/prepare_calls.hpp"
+#include "grouping/write_regions.hpp"
 #include "late_materialization/late_materialization.hpp"
 #include "report/explain_function.hpp"
 #include "settings.hpp"
@@ -34,6 +35,7 @@ static void Load(ExtensionLoader &loader) {
 	TableFunctionBinding::Register(loader); // what the grammar's TABLE arguments call
 	ListTableFunctions::Register(loader);   // which there are
 	LateMaterialization::Register(loader);  // on the bound plan, before DuckDB's optimizers
+	WriteRegions::Register(loader);         // files that need no grouping
 	PrepareCalls::Register(loader);         // filters and columns pass a table function
 	ExplainFunction::Register(loader);      // last, as it tells what all the others did
 }

@@ -155,8 +155,10 @@ string LogicalTableFunction::GetName() const {
 	return definition.name;
 }
 
-string LogicalTableFunction::GetExtensionName() const {
-	return "merganser";
+void LogicalTableFunction::Serialize(Serializer &serializer) const {
+	throw NotImplementedException("%s: a plan with a table function cannot be copied. Where the call stands in a common table "
+	                              "expression that is used more than once, write AS MATERIALIZED",
+	                              definition.name);
 }
 
 optional_ptr<const string> LogicalTableFunction::GetTypeBindingVerificationIdentifier() const noexcept {

@@ -38,10 +38,11 @@ public:
 	vector<TableIndex> GetTableIndex() const override;
 	string GetName() const override;
 	InsertionOrderPreservingMap<string> ParamsToString() const override;
-	string GetExtensionName() const override;
 	bool SupportSerialization() const override {
 		return false;
 	}
+	//! DuckDB copies plans by writing and reading them, which a bound processor does not survive. Throws.
+	void Serialize(Serializer &serializer) const override;
 	optional_ptr<const string> GetTypeBindingVerificationIdentifier() const noexcept override;
 	idx_t EstimateCardinality(ClientContext &context) override;
 	PhysicalOperator &CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) override;

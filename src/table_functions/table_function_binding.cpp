@@ -7,6 +7,8 @@
 #include "duckdb/main/extension/extension_loader.hpp"
 #include "duckdb/parser/parsed_data/create_table_function_info.hpp"
 #include "duckdb/parser/tableref/table_function_ref.hpp"
+#include "duckdb/planner/expression/bound_columnref_expression.hpp"
+#include "duckdb/planner/logical_operator_visitor.hpp"
 
 namespace merganser {
 
@@ -219,6 +221,28 @@ vector<Identifier> UniqueNames(const LogicalTableFunction &function) {
 	return result;
 }
 
+class OuterColumns : public LogicalOperatorVisitor {
+public:
+	optional_ptr<const BoundColumnRefExpression> found;
+
+protected:
+	unique_ptr<Expression> VisitReplace(BoundColumnRefExpression &expression, unique_ptr<Expression> *) override {
+		if (expression.Depth() > 0) {
+			found = expression;
+		}
+		return nullptr;
+	}
+};
+
+void RefuseOuterColumns(const string &function, LogicalOperator &input) {
+	OuterColumns outer;
+	outer.VisitOperator(input);
+	if (outer.found) {
+		throw BinderException("%s: the table argument refers to column %s of another table (LATERAL), which is not supported",
+		                      function, outer.found->GetName().GetIdentifierName());
+	}
+}
+
 unique_ptr<LogicalOperator> BindCall(ClientContext &context, TableFunctionBindInput &input, TableIndex bind_index,
                                      vector<Identifier> &return_names) {
 	auto &definition = *input.info->Cast<DefinitionInfo>().definition;
@@ -228,6 +252,7 @@ unique_ptr<LogicalOperator> BindCall(ClientContext &context, TableFunctionBindIn
 	if (input.ref.with_ordinality == OrdinalityType::WITH_ORDINALITY) {
 		throw BinderException("%s: WITH ORDINALITY is not supported; use row_number() OVER ()", definition.name);
 	}
+	RefuseOuterColumns(definition.name, **input.input_plan);
 	ArgumentReader reader(definition, input);
 	BoundArguments arguments(definition.name, definition.parameters, reader.table, reader.passed);
 	shared_ptr<BoundProcessor> bound(definition.Bind(context, arguments));

@@ -1,0 +1,231 @@
+#include "grouping/write_regions.hpp"
+
+#include "grouping/physical_write_regions.hpp"
+#include "grouping/recorded_layout.hpp"
+
+#include "duckdb/catalog/catalog.hpp"
+#include "duckdb/catalog/catalog_entry/copy_function_catalog_entry.hpp"
+#include "duckdb/common/types/uuid.hpp"
+#include "duckdb/execution/physical_plan_generator.hpp"
+#include "duckdb/function/copy_function.hpp"
+#include "duckdb/main/extension/extension_loader.hpp"
+#include "duckdb/parallel/task_scheduler.hpp"
+#include "duckdb/parser/expression/columnref_expression.hpp"
+#include "duckdb/parser/expression/constant_expression.hpp"
+#include "duckdb/parser/expression/function_expression.hpp"
+#include "duckdb/parser/expression/star_expression.hpp"
+#include "duckdb/parser/query_node/select_node.hpp"
+#include "duckdb/parser/statement/copy_statement.hpp"
+#include "duckdb/parser/statement/select_statement.hpp"
+#include "duckdb/parser/tableref/subqueryref.hpp"
+#include "duckdb/planner/binder.hpp"
+#include "duckdb/planner/expression/bound_columnref_expression.hpp"
+#include "duckdb/planner/operator/logical_extension_operator.hpp"
+
+namespace merganser {
+
+namespace {
+
+const char *const FORMAT = "merganser_regions";
+const char *const REGION_COLUMN = "merganser_region";
+
+class LogicalWriteRegions : public LogicalExtensionOperator {
+public:
+	LogicalWriteRegions(TableIndex table_index, RegionWriter writer, unique_ptr<LogicalOperator> input)
+	    : table_index(table_index), writer(std::move(writer)) {
+		input->ResolveOperatorTypes();
+		auto bindings = input->GetColumnBindings();
+		for (idx_t i = 0; i < bindings.size(); i++) {
+			expressions.push_back(make_uniq<BoundColumnRefExpression>(input->types[i], bindings[i]));
+		}
+		children.push_back(std::move(input));
+	}
+
+	vector<ColumnBinding> GetColumnBindings() override {
+		return GenerateColumnBindings(table_index, 1);
+	}
+	vector<TableIndex> GetTableIndex() const override {
+		return {table_index};
+	}
+	string GetName() const override {
+		return "WRITE_REGIONS";
+	}
+	string GetExtensionName() const override {
+		return "merganser";
+	}
+	bool SupportSerialization() const override {
+		return false;
+	}
+	PhysicalOperator &CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) override {
+		auto &child = planner.CreatePlan(*children[0]);
+		return PhysicalWriteRegions::Plan(planner, child, std::move(writer), estimated_cardinality);
+	}
+
+	const TableIndex table_index;
+	RegionWriter writer;
+
+protected:
+	void ResolveTypes() override {
+		types = {LogicalType::BIGINT};
+	}
+};
+
+//! Takes the options of ours out of a COPY's options.
+class Options {
+public:
+	explicit Options(identifier_map_t<vector<Value>> &options) : options(options) {
+	}
+
+	vector<string> Columns(const char *name) {
+		vector<string> result;
+		for (auto &value : Take(name)) {
+			if (value.type().id() == LogicalTypeId::LIST) {
+				for (auto &item : ListValue::GetChildren(value)) {
+					result.push_back(Unquoted(item.ToString()));
+				}
+			} else {
+				result.push_back(Unquoted(value.ToString()));
+			}
+		}
+		return result;
+	}
+
+	bool Flag(const char *name) {
+		if (options.find(Identifier(name)) == options.end()) {
+			return false;
+		}
+		auto values = Take(name);
+		return values.empty() || BooleanValue::Get(values[0].DefaultCastAs(LogicalType::BOOLEAN));
+	}
+
+	idx_t Count(const char *name, idx_t otherwise) {
+		auto values = Take(name);
+		if (values.empty()) {
+			return otherwise;
+		}
+		auto number = values[0].DefaultTryCastAs(LogicalType::BIGINT);
+		if (!number || number->IsNull() || BigIntValue::Get(*number) <= 0) {
+			throw BinderException("%s: %s should be a positive number, not %s", FORMAT, name, values[0].ToString());
+		}
+		return static_cast<idx_t>(BigIntValue::Get(*number));
+	}
+
+private:
+	//! DuckDB passes a column name as the text of an expression.
+	static string Unquoted(const string &text) {
+		if (text.size() < 2 || text.front() != '"' || text.back() != '"') {
+			return text;
+		}
+		return StringUtil::Replace(text.substr(1, text.size() - 2), "\"\"", "\"");
+	}
+
+	vector<Value> Take(const char *name) {
+		auto entry = options.find(Identifier(name));
+		if (entry == options.end()) {
+			return {};
+		}
+		auto result = entry->second;
+		options.erase(Identifier(name));
+		return result;
+	}
+
+	identifier_map_t<vector<Value>> &options;
+};
+
+//! SELECT *, hash(keys) % regions AS merganser_region FROM (query)
+BoundStatement BindNumbered(Binder &binder, const QueryNode &query, const vector<string> &keys, idx_t regions) {
+	auto select = make_uniq<SelectStatement>();
+	select->node = query.Copy();
+	auto node = make_uniq<SelectNode>();
+	node->from_table = make_uniq<SubqueryRef>(std::move(select));
+	node->select_list.push_back(make_uniq<StarExpression>());
+	vector<unique_ptr<ParsedExpression>> columns;
+	for (auto &key : keys) {
+		columns.push_back(make_uniq<ColumnRefExpression>(Identifier(key)));
+	}
+	vector<unique_ptr<ParsedExpression>> operands;
+	operands.push_back(make_uniq<FunctionExpression>(Identifier("hash"), std::move(columns)));
+	operands.push_back(ConstantExpression::Integer(static_cast<int64_t>(regions)));
+	auto region = make_uniq<FunctionExpression>(Identifier("%"), std::move(operands));
+	region->SetAlias(Identifier(REGION_COLUMN));
+	node->select_list.push_back(std::move(region));
+	SelectStatement numbered;
+	numbered.node = std::move(node);
+	return binder.Bind(static_cast<SQLStatement &>(numbered));
+}
+
+vector<idx_t> Positions(const vector<Identifier> &names, const vector<string> &columns, const char *option) {
+	vector<idx_t> result;
+	for (auto &column : columns) {
+		auto found = std::find(names.begin(), names.end(), Identifier(column));
+		if (found == names.end()) {
+			throw BinderException("%s: %s names column %s, which the query does not return", FORMAT, option, column);
+		}
+		result.push_back(static_cast<idx_t>(found - names.begin()));
+	}
+	return result;
+}
+
+Value MetadataValue(const vector<pair<string, string>> &entries) {
+	child_list_t<Value> fields;
+	for (auto &entry : entries) {
+		fields.emplace_back(entry.first, Value(entry.second));
+	}
+	return Value::STRUCT(std::move(fields));
+}
+
+BoundStatement PlanCopy(Binder &binder, CopyStatement &statement) {
+	auto &context = binder.context;
+	auto &info = *statement.info;
+	Options options(info.options);
+	RegionWriter writer;
+	auto partition_by = options.Columns("partition_by");
+	auto order_by = options.Columns("order_by");
+	auto regions = options.Count("regions", 4 * TaskScheduler::GetScheduler(context).NumberOfThreads());
+	writer.overwrite = options.Flag("overwrite");
+	writer.ignore_existing = options.Flag("overwrite_or_ignore");
+	if (options.Flag("append")) {
+		throw BinderException("%s: APPEND is not supported, since files of two COPYs do not hold whole partitions together",
+		                      FORMAT);
+	}
+	if (partition_by.empty()) {
+		throw BinderException("%s: PARTITION_BY (column, ...) is required: each region holds whole groups of it", FORMAT);
+	}
+	auto bound = BindNumbered(binder, *info.select_statement, partition_by, regions);
+	bound.names.pop_back();
+	bound.types.pop_back();
+	writer.folder = info.file_path;
+	writer.sort_columns = Positions(bound.names, partition_by, "PARTITION_BY");
+	auto order_columns = Positions(bound.names, order_by, "ORDER_BY");
+	writer.sort_columns.insert(writer.sort_columns.end(), order_columns.begin(), order_columns.end());
+
+	auto &catalog = Catalog::GetSystemCatalog(context);
+	auto &parquet = catalog.GetEntry<CopyFunctionCatalogEntry>(
+	    context, QualifiedName(catalog.GetName(), Identifier::DefaultSchema(), Identifier("parquet")));
+	writer.parquet = parquet.function;
+	auto id = UUID::ToString(UUID::GenerateRandomUUID());
+	info.options[Identifier("kv_metadata")] = {MetadataValue(RecordedLayout::Entries(id, partition_by, order_by))};
+	CopyFunctionBindInput bind_input(info, writer.parquet->function_info);
+	bind_input.file_extension = writer.parquet->extension;
+	writer.bind_data = writer.parquet->copy_to_bind(context, bind_input, bound.names, bound.types);
+	writer.id = id;
+
+	BoundStatement result;
+	result.names = {"Count"};
+	result.types = {LogicalType::BIGINT};
+	result.plan = make_uniq<LogicalWriteRegions>(binder.GenerateTableIndex(), std::move(writer), std::move(bound.plan));
+	auto &properties = binder.GetStatementProperties();
+	properties.return_type = StatementReturnType::CHANGED_ROWS;
+	return result;
+}
+
+} // namespace
+
+void WriteRegions::Register(ExtensionLoader &loader) {
+	CopyFunction function {Identifier(FORMAT)};
+	function.plan = PlanCopy;
+	function.extension = "parquet";
+	loader.RegisterFunction(std::move(function));
+}
+
+} // namespace merganser
