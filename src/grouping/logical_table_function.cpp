@@ -101,9 +101,12 @@ idx_t LogicalTableFunction::EstimateCardinality(ClientContext &context) {
 void LogicalTableFunction::KeepOutputs(const unordered_set<idx_t> &bindings) {
 	vector<Output> kept;
 	for (auto &output : outputs) {
-		if (output.source != ProcessorLayout::Source::INPUT || bindings.count(output.binding.GetIndex())) {
+		if (!definition.pass_through || bindings.count(output.binding.GetIndex())) {
 			kept.push_back(output);
 		}
+	}
+	if (kept.empty()) {
+		kept.push_back(outputs[0]); // a row count needs rows
 	}
 	outputs = std::move(kept);
 

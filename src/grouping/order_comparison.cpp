@@ -118,15 +118,14 @@ void OrderComparison::CompareItem(DataChunk &input, idx_t item) {
 	}
 }
 
-//! Whether the values ascend, without NULLs, from each start to the next.
-template <class T>
-static bool Ascends(const UnifiedVectorFormat &format, idx_t count, const vector<idx_t> &starts) {
-	auto values = UnifiedVectorFormat::GetData<T>(format);
+//! Whether the values ascend from each start to the next. `position` maps a row to its value.
+template <class POSITION>
+static bool Ascends(const int64_t *values, idx_t count, const vector<idx_t> &starts, POSITION position) {
 	idx_t begin = 0;
 	uint8_t descents = 0;
 	auto check = [&](idx_t end) {
 		for (auto row = begin + 1; row < end; row++) {
-			descents |= static_cast<uint8_t>(values[row] < values[row - 1]);
+			descents |= static_cast<uint8_t>(values[position(row)] < values[position(row - 1)]);
 		}
 		begin = end;
 	};
@@ -137,7 +136,7 @@ static bool Ascends(const UnifiedVectorFormat &format, idx_t count, const vector
 	return descents == 0;
 }
 
-//! The usual case, one ascending column of 64-bit values, in a loop the compiler can vectorize.
+//! The usual case, one ascending column of 64-bit values without NULLs, in a tight loop.
 bool OrderComparison::AscendsPlainly(DataChunk &input, const vector<idx_t> &starts) const {
 	if (items.size() != 1 || items[0].direction == OrderType::DESCENDING ||
 	    types[0].InternalType() != PhysicalType::INT64) {
@@ -145,17 +144,22 @@ bool OrderComparison::AscendsPlainly(DataChunk &input, const vector<idx_t> &star
 	}
 	UnifiedVectorFormat format;
 	input.data[items[0].column].ToUnifiedFormat(format);
-	if (!format.validity.CannotHaveNull() || format.sel->IsSet()) {
+	if (!format.validity.CannotHaveNull()) {
 		return false;
 	}
+	auto values = UnifiedVectorFormat::GetData<int64_t>(format);
 	auto starts_anew = !starts.empty() && starts[0] == 0;
 	if (!starts_anew && last) {
 		auto before = last->GetValue(0, 0);
-		if (before.IsNull() || before.GetValueUnsafe<int64_t>() > UnifiedVectorFormat::GetData<int64_t>(format)[0]) {
+		if (before.IsNull() || before.GetValueUnsafe<int64_t>() > values[format.sel->get_index(0)]) {
 			return false;
 		}
 	}
-	return Ascends<int64_t>(format, input.size(), starts);
+	if (!format.sel->IsSet()) {
+		return Ascends(values, input.size(), starts, [](idx_t row) { return row; });
+	}
+	auto codes = format.sel->data();
+	return Ascends(values, input.size(), starts, [codes](idx_t row) { return codes[row]; });
 }
 
 optional_idx OrderComparison::FindViolation(DataChunk &input, const vector<idx_t> &starts) {

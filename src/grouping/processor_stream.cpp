@@ -282,7 +282,10 @@ static void FillBits(Vector &target, uint64_t bits, idx_t offset, idx_t count) {
 
 void ProcessorStream::FillProper(DataChunk &output, idx_t run, idx_t offset, idx_t count) {
 	for (idx_t i = 0; i < proper_position.size(); i++) {
-		auto &target = output.data[proper_position[i]];
+		if (!proper_position[i].IsValid()) {
+			continue;
+		}
+		auto &target = output.data[proper_position[i].GetIndex()];
 		auto bits = run_values[i][run];
 		switch (GetTypeIdSize(target.GetType().InternalType())) {
 		case 1:
@@ -342,12 +345,12 @@ void ProcessorStream::NewRow() {
 	}
 	row = own_rows++;
 	for (auto position : proper_position) {
-		FlatVector::ValidityMutable(own->data[position]).SetInvalid(row);
+		FlatVector::ValidityMutable(own->data[position.GetIndex()]).SetInvalid(row);
 	}
 }
 
 Vector &ProcessorStream::Target(idx_t column) {
-	return own->data[proper_position[column]];
+	return own->data[proper_position[column].GetIndex()];
 }
 
 void ProcessorStream::SetString(idx_t column, string_t value) {

@@ -130,7 +130,8 @@ private:
 	idx_t own_rows = 0;
 	//! Rows of `own` before this one have their partition columns.
 	idx_t own_keyed = 0;
-	vector<idx_t> proper_position;
+	//! Per proper column: its place in the output, invalid if nothing uses it.
+	vector<optional_idx> proper_position;
 	deque<unique_ptr<DataChunk>> own_finished;
 	unique_ptr<DataChunk> own_emitted;
 	//! Position in the current chunk of a row of the open partition; invalid while only the remembered key has its values.

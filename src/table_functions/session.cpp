@@ -27,10 +27,14 @@ public:
 	void Consume(const InputRows &rows, ProcessorOutput &output) override {
 		auto &format = rows.Format(0);
 		auto times = UnifiedVectorFormat::GetData<T>(format);
-		if (format.validity.CannotHaveNull() && !format.sel->IsSet()) {
-			ConsumeTimes<true>(rows, times, output);
+		if (!format.validity.CannotHaveNull()) {
+			RefuseNulls(rows);
+		}
+		if (format.sel->IsSet()) {
+			auto codes = format.sel->data();
+			ConsumeTimes(rows, output, [=](idx_t position) { return static_cast<int64_t>(times[codes[position]]); });
 		} else {
-			ConsumeTimes<false>(rows, times, output);
+			ConsumeTimes(rows, output, [=](idx_t position) { return static_cast<int64_t>(times[position]); });
 		}
 		output.ReleaseBefore(first_row);
 	}
@@ -42,34 +46,32 @@ public:
 	}
 
 private:
-	template <bool FLAT>
-	void ConsumeTimes(const InputRows &rows, const T *times, ProcessorOutput &output) {
-		auto position = rows.begin;
-		auto row = rows.first_row;
-		if (!open) {
-			Open(Time<FLAT>(rows, times, position), row);
-		}
-		for (; position < rows.end; position++, row++) {
-			auto time = Time<FLAT>(rows, times, position);
-			// unsigned arithmetic: the distance of two times always fits, and a step back is never a gap
-			if (time > last && static_cast<uint64_t>(time) - static_cast<uint64_t>(last) > gap) {
-				Close(output, row);
-				Open(time, row);
+	void RefuseNulls(const InputRows &rows) const {
+		for (auto position = rows.begin; position < rows.end; position++) {
+			if (rows.IsNull(0, position)) {
+				ThrowNullTime("SESSION", bound.time_name);
 			}
-			last = time;
 		}
-		last_row = row - 1;
 	}
 
-	template <bool FLAT>
-	int64_t Time(const InputRows &rows, const T *times, idx_t position) const {
-		if (FLAT) {
-			return static_cast<int64_t>(times[position]);
+	template <class TIME>
+	void ConsumeTimes(const InputRows &rows, ProcessorOutput &output, TIME time_at) {
+		if (!open) {
+			Open(time_at(rows.begin), rows.first_row);
 		}
-		if (rows.IsNull(0, position)) {
-			ThrowNullTime("SESSION", bound.time_name);
+		auto previous = last;
+		for (auto position = rows.begin; position < rows.end; position++) {
+			auto time = time_at(position);
+			// unsigned arithmetic: the distance of two times always fits, and a step back is never a gap
+			if (time > previous && static_cast<uint64_t>(time) - static_cast<uint64_t>(previous) > gap) {
+				last = previous;
+				Close(output, rows.RowNumber(position));
+				Open(time, rows.RowNumber(position));
+			}
+			previous = time;
 		}
-		return static_cast<int64_t>(rows.Get<T>(0, position));
+		last = previous;
+		last_row = rows.RowNumber(rows.end) - 1;
 	}
 
 	void Open(int64_t time, idx_t row) {
