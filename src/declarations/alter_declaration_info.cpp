@@ -9,13 +9,13 @@ namespace {
 string ColumnName(const ParsedExpression &expression, const char *clause) {
 	if (expression.GetExpressionClass() != ExpressionClass::COLUMN_REF) {
 		throw BinderException(expression,
-							  "%s takes names of columns, but \"%s\" is an expression; give it a name in a view",
-							  clause, expression.ToString());
+		                      "%s takes names of columns, but \"%s\" is an expression; give it a name in a view",
+		                      clause, expression.ToString());
 	}
 	auto &names = expression.Cast<ColumnRefExpression>().ColumnNames();
 	if (names.size() != 1) {
 		throw BinderException(expression, "%s takes names of the object's own columns, but %s is qualified or a field",
-							  clause, expression.ToString());
+		                      clause, expression.ToString());
 	}
 	return names[0].GetIdentifierName();
 }
@@ -44,8 +44,8 @@ string ActionText(const AlterDeclarationInfo &info) {
 } // namespace
 
 AlterDeclarationInfo::AlterDeclarationInfo(DeclarationAction action, Declaration declaration, QueryLocation location)
-	: AlterInfo(AlterType::INVALID, QualifiedName(), OnEntryNotFound::THROW_EXCEPTION), action(action),
-	  declaration(std::move(declaration)), location(location) {
+    : AlterInfo(AlterType::INVALID, QualifiedName(), OnEntryNotFound::THROW_EXCEPTION), action(action),
+      declaration(std::move(declaration)), location(location) {
 }
 
 unique_ptr<AlterDeclarationInfo>
@@ -59,7 +59,7 @@ AlterDeclarationInfo::PartitionedBy(const vector<unique_ptr<ParsedExpression>> &
 }
 
 unique_ptr<AlterDeclarationInfo> AlterDeclarationInfo::SortedBy(const vector<OrderByNode> &orders,
-																QueryLocation location) {
+                                                                QueryLocation location) {
 	Declaration declaration;
 	declaration.kind = DeclarationKind::SORTED_BY;
 	for (auto &order : orders) {
@@ -84,8 +84,8 @@ unique_ptr<AlterInfo> AlterDeclarationInfo::Copy() const {
 
 string AlterDeclarationInfo::ToString() const {
 	return string("ALTER ") + (alter_view ? "VIEW " : "TABLE ") +
-		   (if_not_found == OnEntryNotFound::RETURN_NULL ? "IF EXISTS " : "") + GetQualifiedName().ToString() + " " +
-		   ActionText(*this) + ";";
+	       (if_not_found == OnEntryNotFound::RETURN_NULL ? "IF EXISTS " : "") + GetQualifiedName().ToString() + " " +
+	       ActionText(*this) + ";";
 }
 
 } // namespace merganser

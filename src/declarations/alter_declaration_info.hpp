@@ -40,7 +40,7 @@ struct AlterDeclarationInfo : public AlterInfo {
 	//! PARTITIONED BY (a, b) and SORTED BY (a DESC): BinderException where an item is not the name of a column. An
 	//! empty list is RESET.
 	static unique_ptr<AlterDeclarationInfo> PartitionedBy(const vector<unique_ptr<ParsedExpression>> &columns,
-														  QueryLocation location);
+	                                                      QueryLocation location);
 	static unique_ptr<AlterDeclarationInfo> SortedBy(const vector<OrderByNode> &orders, QueryLocation location);
 
 	//! Finds tables and views alike.

@@ -30,7 +30,7 @@ void RenameColumn(vector<string> &columns, const Identifier &from, const Identif
 class AlterEffect {
 public:
 	AlterEffect(ClientContext &context, CatalogEntry &altered)
-		: context(context), altered(altered), altered_name(DeclarationStore::NameOf(altered)) {
+	    : context(context), altered(altered), altered_name(DeclarationStore::NameOf(altered)) {
 	}
 
 	vector<ObjectDeclarations> Of(AlterInfo &info) {
@@ -89,44 +89,44 @@ private:
 	vector<ObjectDeclarations> Rename(const Identifier &new_name) {
 		auto renamed = altered_name.WithName(new_name);
 		return Edit(
-			[&](Declaration &declaration, bool) {
-				if (declaration.kind == DeclarationKind::FOREIGN_KEY && declaration.referenced == altered_name) {
-					declaration.referenced = renamed;
-				}
-				return true;
-			},
-			renamed);
+		    [&](Declaration &declaration, bool) {
+			    if (declaration.kind == DeclarationKind::FOREIGN_KEY && declaration.referenced == altered_name) {
+				    declaration.referenced = renamed;
+			    }
+			    return true;
+		    },
+		    renamed);
 	}
 
 	vector<ObjectDeclarations> RenameColumnOfAltered(const RenameColumnInfo &rename) {
 		return Edit(
-			[&](Declaration &declaration, bool is_altered) {
-				if (is_altered) {
-					RenameColumn(declaration.columns, rename.old_name, rename.new_name);
-				}
-				if (declaration.kind == DeclarationKind::FOREIGN_KEY && declaration.referenced == altered_name) {
-					RenameColumn(declaration.referenced_columns, rename.old_name, rename.new_name);
-				}
-				return true;
-			},
-			altered_name);
+		    [&](Declaration &declaration, bool is_altered) {
+			    if (is_altered) {
+				    RenameColumn(declaration.columns, rename.old_name, rename.new_name);
+			    }
+			    if (declaration.kind == DeclarationKind::FOREIGN_KEY && declaration.referenced == altered_name) {
+				    RenameColumn(declaration.referenced_columns, rename.old_name, rename.new_name);
+			    }
+			    return true;
+		    },
+		    altered_name);
 	}
 
 	vector<ObjectDeclarations> RemoveColumn(const Identifier &column) {
 		return Edit([&](Declaration &declaration,
-						bool is_altered) { return !is_altered || !declaration.Names(column.GetIdentifierName()); },
-					altered_name);
+		                bool is_altered) { return !is_altered || !declaration.Names(column.GetIdentifierName()); },
+		            altered_name);
 	}
 
 	vector<ObjectDeclarations> Void(const Identifier &column, const char *reason) {
 		return Edit(
-			[&](Declaration &declaration, bool is_altered) {
-				if (is_altered && declaration.Names(column.GetIdentifierName())) {
-					declaration.voided = StringUtil::Format(reason, column.GetIdentifierName());
-				}
-				return true;
-			},
-			altered_name);
+		    [&](Declaration &declaration, bool is_altered) {
+			    if (is_altered && declaration.Names(column.GetIdentifierName())) {
+				    declaration.voided = StringUtil::Format(reason, column.GetIdentifierName());
+			    }
+			    return true;
+		    },
+		    altered_name);
 	}
 
 	ClientContext &context;
@@ -157,7 +157,7 @@ private:
 			return;
 		}
 		if (info->type != AlterType::ALTER_TABLE && info->type != AlterType::ALTER_VIEW &&
-			info->type != AlterType::SET_COMMENT) {
+		    info->type != AlterType::SET_COMMENT) {
 			return;
 		}
 		auto object = DeclarationStore::Find(context, info->GetQualifiedName());
@@ -206,7 +206,7 @@ private:
 		if (object) {
 			if (stated.alter_view && object->type != CatalogType::VIEW_ENTRY) {
 				throw BinderException(stated.location, "%s is a table; write ALTER TABLE",
-									  stated.GetQualifiedName().ToString());
+				                      stated.GetQualifiedName().ToString());
 			}
 			if (DeclarationStore::KeptInSession(*object)) {
 				// nothing is written to the database
@@ -214,7 +214,7 @@ private:
 			}
 			DeclarationBinding binding(context, *object, stated.location);
 			change.objects.push_back(
-				{DeclarationStore::NameOf(*object), binding.Apply(stated.action, stated.declaration)});
+			    {DeclarationStore::NameOf(*object), binding.Apply(stated.action, stated.declaration)});
 		}
 		return make_uniq<LogicalDeclare>(std::move(change));
 	}

@@ -36,8 +36,8 @@ string Described(const Declaration &dropped) {
 } // namespace
 
 DeclarationBinding::DeclarationBinding(ClientContext &context, CatalogEntry &table_or_view, QueryLocation location)
-	: context(context), object(table_or_view), location(location),
-	  name(DeclarationStore::NameOf(table_or_view).ToString()) {
+    : context(context), object(table_or_view), location(location),
+      name(DeclarationStore::NameOf(table_or_view).ToString()) {
 }
 
 vector<Declaration> DeclarationBinding::Apply(DeclarationAction action, Declaration stated) {
@@ -81,7 +81,7 @@ void DeclarationBinding::BindColumns(Declaration &declaration) {
 		auto index = columns.Find(column);
 		if (!index.IsValid()) {
 			throw Error("\"" + column + "\" is not a column of " + ObjectType(object) + " " + name + "; it has " +
-						Declaration::ColumnList(columns.names));
+			            Declaration::ColumnList(columns.names));
 		}
 		if (!seen.insert(Identifier(column)).second) {
 			throw Error("Column \"" + column + "\" appears twice in " + kind);
@@ -118,14 +118,14 @@ vector<string> DeclarationBinding::PrimaryKeyOf(CatalogEntry &referenced) {
 		}
 	}
 	throw Error("FOREIGN KEY names no columns of " + DeclarationStore::NameOf(referenced).ToString() +
-				", which has no primary key; write REFERENCES " + SQLIdentifier::ToString(referenced.name) + " (...)");
+	            ", which has no primary key; write REFERENCES " + SQLIdentifier::ToString(referenced.name) + " (...)");
 }
 
 void DeclarationBinding::BindReference(Declaration &declaration) {
 	auto referenced = FindReferenced(declaration.referenced);
 	if (!referenced) {
 		throw Error("FOREIGN KEY references " + declaration.referenced.ToString() +
-					", which is no table or view of this database");
+		            ", which is no table or view of this database");
 	}
 	declaration.referenced = DeclarationStore::NameOf(*referenced);
 	auto referenced_name = declaration.referenced.ToString();
@@ -134,8 +134,8 @@ void DeclarationBinding::BindReference(Declaration &declaration) {
 	}
 	if (declaration.referenced_columns.size() != declaration.columns.size()) {
 		throw Error("FOREIGN KEY " + Declaration::ColumnList(declaration.columns) + " references " + referenced_name +
-					" " + Declaration::ColumnList(declaration.referenced_columns) +
-					": both sides need the same number of columns");
+		            " " + Declaration::ColumnList(declaration.referenced_columns) +
+		            ": both sides need the same number of columns");
 	}
 	auto columns = ObjectColumns::Of(context, *referenced, ViewColumns::FRESH);
 	for (idx_t i = 0; i < declaration.columns.size(); i++) {
@@ -143,14 +143,14 @@ void DeclarationBinding::BindReference(Declaration &declaration) {
 		auto index = columns.Find(column);
 		if (!index.IsValid()) {
 			throw Error("\"" + column + "\" is not a column of " + ObjectType(*referenced) + " " + referenced_name +
-						"; it has " + Declaration::ColumnList(columns.names));
+			            "; it has " + Declaration::ColumnList(columns.names));
 		}
 		column = columns.names[index.GetIndex()];
 		auto type = columns.types[index.GetIndex()].ToString();
 		if (type != declaration.types[i]) {
 			throw Error("FOREIGN KEY column \"" + declaration.columns[i] + "\" is " + declaration.types[i] +
-						", but \"" + column + "\" of " + referenced_name + " is " + type +
-						"; cast one of them in its view or table");
+			            ", but \"" + column + "\" of " + referenced_name + " is " + type +
+			            "; cast one of them in its view or table");
 		}
 	}
 	auto keys = DeclarationStore::Keys(context, *referenced);
@@ -159,9 +159,9 @@ void DeclarationBinding::BindReference(Declaration &declaration) {
 	});
 	if (!is_key) {
 		throw Error(Declaration::ColumnList(declaration.referenced_columns) + " is not a key of " + referenced_name +
-					"; declare it first: ALTER " + StringUtil::Upper(ObjectType(*referenced)) + " " + referenced_name +
-					" ADD PRIMARY KEY " + Declaration::ColumnList(declaration.referenced_columns) +
-					" NOT ENFORCED RELY");
+		            "; declare it first: ALTER " + StringUtil::Upper(ObjectType(*referenced)) + " " + referenced_name +
+		            " ADD PRIMARY KEY " + Declaration::ColumnList(declaration.referenced_columns) +
+		            " NOT ENFORCED RELY");
 	}
 }
 
@@ -170,7 +170,7 @@ void DeclarationBinding::RefuseSecond(const Declaration &declaration) {
 		for (auto &key : DeclarationStore::Keys(context, object)) {
 			if (key.primary && key.enforced) {
 				throw Error("Table " + name + " has the primary key " + Declaration::ColumnList(key.columns) +
-							", which DuckDB enforces: it needs no declaration");
+				            ", which DuckDB enforces: it needs no declaration");
 			}
 		}
 	}
@@ -212,8 +212,8 @@ vector<Declaration> DeclarationBinding::Drop(const Declaration &declaration, boo
 void DeclarationBinding::FailToDrop(const Declaration &declaration) {
 	for (auto &key : DeclarationStore::Keys(context, object)) {
 		bool same_kind = key.primary ? declaration.kind == DeclarationKind::PRIMARY_KEY
-									 : declaration.kind == DeclarationKind::UNIQUE &&
-										   Declaration::SameColumnSet(key.columns, declaration.columns);
+		                             : declaration.kind == DeclarationKind::UNIQUE &&
+		                                   Declaration::SameColumnSet(key.columns, declaration.columns);
 		if (key.enforced && same_kind) {
 			throw Error(Described(declaration) + " of " + name + " is enforced by DuckDB, not declared");
 		}

@@ -14,7 +14,7 @@ void DeclarationChange::Apply(ClientContext &context) const {
 		auto object = DeclarationStore::Find(context, entry.object);
 		if (!object) {
 			throw CatalogException("%s was dropped or renamed while the statement waited to run",
-								   entry.object.ToString());
+			                       entry.object.ToString());
 		}
 		DeclarationStore::Write(context, *object, entry.declarations);
 	}
@@ -27,8 +27,8 @@ InsertionOrderPreservingMap<string> DeclarationChange::ToText() const {
 	}
 	for (auto &entry : objects) {
 		result[entry.object.ToString()] =
-			StringUtil::Join(entry.declarations, entry.declarations.size(), "\n",
-							 [](const Declaration &declaration) { return declaration.ToString(); });
+		    StringUtil::Join(entry.declarations, entry.declarations.size(), "\n",
+			                 [](const Declaration &declaration) { return declaration.ToString(); });
 	}
 	return result;
 }

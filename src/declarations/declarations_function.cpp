@@ -19,21 +19,21 @@ struct DeclarationsState : public GlobalTableFunctionState {
 };
 
 unique_ptr<FunctionData> BindDeclarations(ClientContext &context, TableFunctionBindInput &input,
-										  vector<LogicalType> &return_types, vector<Identifier> &names) {
+                                          vector<LogicalType> &return_types, vector<Identifier> &names) {
 	auto text = LogicalType::VARCHAR;
 	names = {"database_name", "schema_name", "object_name", "kind",   "columns",    "declaration",
-			 "enforced",      "scope",       "status",      "reason", "verified_at"};
+	         "enforced",      "scope",       "status",      "reason", "verified_at"};
 	return_types = {text,
-					text,
-					text,
-					text,
-					LogicalType::LIST(text),
-					text,
-					LogicalType::BOOLEAN,
-					text,
-					text,
-					text,
-					LogicalType::TIMESTAMP_TZ};
+	                text,
+	                text,
+	                text,
+	                LogicalType::LIST(text),
+	                text,
+	                LogicalType::BOOLEAN,
+	                text,
+	                text,
+	                text,
+	                LogicalType::TIMESTAMP_TZ};
 	return make_uniq<TableFunctionData>();
 }
 
@@ -98,19 +98,19 @@ private:
 	}
 
 	void Add(CatalogEntry &object, const Declaration &declaration, bool enforced, bool in_session,
-			 const string &stale) {
+	         const string &stale) {
 		vector<Value> columns;
 		for (auto &column : declaration.columns) {
 			columns.emplace_back(column);
 		}
 		auto reason = stale.empty() ? ReasonNotKey(object, declaration) : stale;
 		rows.push_back({Value(object.ParentCatalog().GetName().GetIdentifierName()),
-						Value(object.ParentSchema().GetSchemaName()), Value(object.name.GetIdentifierName()),
-						Value(Declaration::KindName(declaration.kind)),
-						Value::LIST(LogicalType::VARCHAR, std::move(columns)), Value(declaration.ToString()),
-						Value::BOOLEAN(enforced), Value(in_session ? "session" : "database"),
-						Value(stale.empty() ? "valid" : "stale"),
-						reason.empty() ? Value(LogicalType::VARCHAR) : Value(reason), declaration.verified_at});
+		                Value(object.ParentSchema().GetSchemaName()), Value(object.name.GetIdentifierName()),
+		                Value(Declaration::KindName(declaration.kind)),
+		                Value::LIST(LogicalType::VARCHAR, std::move(columns)), Value(declaration.ToString()),
+		                Value::BOOLEAN(enforced), Value(in_session ? "session" : "database"),
+		                Value(stale.empty() ? "valid" : "stale"),
+		                reason.empty() ? Value(LogicalType::VARCHAR) : Value(reason), declaration.verified_at});
 	}
 
 	string ReasonNotKey(CatalogEntry &object, const Declaration &declaration) {
@@ -149,7 +149,7 @@ void ListDeclarations(ClientContext &context, TableFunctionInput &input, DataChu
 
 void DeclarationsFunction::Register(ExtensionLoader &loader) {
 	loader.RegisterFunction(TableFunction("merganser_declarations", vector<LogicalType>(), ListDeclarations,
-										  BindDeclarations, InitDeclarations));
+	                                      BindDeclarations, InitDeclarations));
 }
 
 } // namespace merganser

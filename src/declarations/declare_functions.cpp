@@ -14,7 +14,7 @@ namespace {
 
 struct DeclareBindData : public TableFunctionData {
 	explicit DeclareBindData(DeclarationChange change)
-		: change(make_shared_ptr<const DeclarationChange>(std::move(change))) {
+	    : change(make_shared_ptr<const DeclarationChange>(std::move(change))) {
 	}
 
 	shared_ptr<const DeclarationChange> change;
@@ -40,7 +40,7 @@ void Declare(ClientContext &context, TableFunctionInput &input, DataChunk &outpu
 class Call {
 public:
 	Call(ClientContext &context, TableFunctionBindInput &input, const char *function)
-		: context(context), input(input), function(function) {
+	    : context(context), input(input), function(function) {
 	}
 
 	string Text(idx_t position, const char *argument) const {
@@ -82,12 +82,12 @@ public:
 	}
 
 	unique_ptr<FunctionData> Change(CatalogEntry &object, vector<Declaration> declarations,
-									vector<LogicalType> &return_types, vector<Identifier> &names) const {
+	                                vector<LogicalType> &return_types, vector<Identifier> &names) const {
 		return_types = {LogicalType::BOOLEAN};
 		names = {"Success"};
 		if (!DeclarationStore::KeptInSession(object)) {
 			input.binder->GetStatementProperties().RegisterDBModify(object.ParentCatalog(), context,
-																	DatabaseModificationType::ALTER_TABLE);
+			                                                        DatabaseModificationType::ALTER_TABLE);
 		}
 		DeclarationChange change;
 		change.objects.push_back({DeclarationStore::NameOf(object), std::move(declarations)});
@@ -119,7 +119,7 @@ private:
 };
 
 unique_ptr<FunctionData> DeclareColumns(Call call, DeclarationKind kind, vector<LogicalType> &types,
-										vector<Identifier> &names) {
+                                        vector<Identifier> &names) {
 	auto &object = call.Find(call.Object(0, "object"));
 	Declaration declaration;
 	declaration.kind = kind;
@@ -128,17 +128,17 @@ unique_ptr<FunctionData> DeclareColumns(Call call, DeclarationKind kind, vector<
 }
 
 unique_ptr<FunctionData> BindDeclareKey(ClientContext &context, TableFunctionBindInput &input,
-										vector<LogicalType> &types, vector<Identifier> &names) {
+                                        vector<LogicalType> &types, vector<Identifier> &names) {
 	return DeclareColumns(Call(context, input, "merganser_declare_key"), DeclarationKind::PRIMARY_KEY, types, names);
 }
 
 unique_ptr<FunctionData> BindDeclareUnique(ClientContext &context, TableFunctionBindInput &input,
-										   vector<LogicalType> &types, vector<Identifier> &names) {
+                                           vector<LogicalType> &types, vector<Identifier> &names) {
 	return DeclareColumns(Call(context, input, "merganser_declare_unique"), DeclarationKind::UNIQUE, types, names);
 }
 
 unique_ptr<FunctionData> BindDeclareForeignKey(ClientContext &context, TableFunctionBindInput &input,
-											   vector<LogicalType> &types, vector<Identifier> &names) {
+                                               vector<LogicalType> &types, vector<Identifier> &names) {
 	Call call(context, input, "merganser_declare_foreign_key");
 	auto &object = call.Find(call.Object(0, "object"));
 	Declaration declaration;
@@ -191,7 +191,7 @@ Declaration SortedBy(const Call &call, vector<string> columns) {
 }
 
 unique_ptr<FunctionData> BindDeclareLayout(ClientContext &context, TableFunctionBindInput &input,
-										   vector<LogicalType> &types, vector<Identifier> &names) {
+                                           vector<LogicalType> &types, vector<Identifier> &names) {
 	Call call(context, input, "merganser_declare_layout");
 	auto &object = call.Find(call.Object(0, "object"));
 	Declaration partitioned;
@@ -203,15 +203,15 @@ unique_ptr<FunctionData> BindDeclareLayout(ClientContext &context, TableFunction
 	}
 	auto set_partitioned = !partitioned.columns.empty();
 	auto declarations =
-		call.Apply(object, set_partitioned ? DeclarationAction::SET : DeclarationAction::RESET, partitioned);
+	    call.Apply(object, set_partitioned ? DeclarationAction::SET : DeclarationAction::RESET, partitioned);
 	if (!set_partitioned) {
 		return call.Change(object, call.Apply(object, DeclarationAction::SET, std::move(sorted)), types, names);
 	}
 	if (!sorted.columns.empty()) {
 		auto bound = call.Apply(object, DeclarationAction::SET, std::move(sorted)).back();
 		declarations.erase(std::remove_if(declarations.begin(), declarations.end(),
-										  [&](const Declaration &stored) { return stored.IsReplacedBy(bound); }),
-						   declarations.end());
+		                                  [&](const Declaration &stored) { return stored.IsReplacedBy(bound); }),
+		                   declarations.end());
 		declarations.push_back(std::move(bound));
 	}
 	return call.Change(object, std::move(declarations), types, names);
@@ -219,19 +219,19 @@ unique_ptr<FunctionData> BindDeclareLayout(ClientContext &context, TableFunction
 
 DeclarationKind ToKind(const Call &call, const string &text) {
 	const DeclarationKind kinds[] = {DeclarationKind::PRIMARY_KEY, DeclarationKind::UNIQUE,
-									 DeclarationKind::FOREIGN_KEY, DeclarationKind::PARTITIONED_BY,
-									 DeclarationKind::SORTED_BY};
+	                                 DeclarationKind::FOREIGN_KEY, DeclarationKind::PARTITIONED_BY,
+	                                 DeclarationKind::SORTED_BY};
 	for (auto kind : kinds) {
 		if (StringUtil::CIEquals(Declaration::KindName(kind), text)) {
 			return kind;
 		}
 	}
 	throw call.Error("there is no declaration of kind '" + text +
-					 "'; kinds are 'primary key', 'unique', 'foreign key', 'partitioned by', 'sorted by'");
+	                 "'; kinds are 'primary key', 'unique', 'foreign key', 'partitioned by', 'sorted by'");
 }
 
 unique_ptr<FunctionData> BindDropDeclaration(ClientContext &context, TableFunctionBindInput &input,
-											 vector<LogicalType> &types, vector<Identifier> &names) {
+                                             vector<LogicalType> &types, vector<Identifier> &names) {
 	Call call(context, input, "merganser_drop_declaration");
 	auto &object = call.Find(call.Object(0, "object"));
 	Declaration declaration;
@@ -240,10 +240,10 @@ unique_ptr<FunctionData> BindDropDeclaration(ClientContext &context, TableFuncti
 		declaration.columns = call.Names(2, "columns");
 	}
 	bool needs_columns =
-		declaration.kind == DeclarationKind::UNIQUE || declaration.kind == DeclarationKind::FOREIGN_KEY;
+	    declaration.kind == DeclarationKind::UNIQUE || declaration.kind == DeclarationKind::FOREIGN_KEY;
 	if (needs_columns != !declaration.columns.empty()) {
 		throw call.Error(string("a declaration of kind '") + Declaration::KindName(declaration.kind) + "' is dropped " +
-						 (needs_columns ? "by its columns" : "without naming columns"));
+		                 (needs_columns ? "by its columns" : "without naming columns"));
 	}
 	return call.Change(object, call.Apply(object, DeclarationAction::DROP, std::move(declaration)), types, names);
 }
@@ -265,7 +265,7 @@ void DeclareFunctions::Register(ExtensionLoader &loader) {
 	TableFunctionSet foreign_key("merganser_declare_foreign_key");
 	foreign_key.AddFunction(Function("merganser_declare_foreign_key", {text, texts, text}, BindDeclareForeignKey));
 	foreign_key.AddFunction(
-		Function("merganser_declare_foreign_key", {text, texts, text, texts}, BindDeclareForeignKey));
+	    Function("merganser_declare_foreign_key", {text, texts, text, texts}, BindDeclareForeignKey));
 	loader.RegisterFunction(std::move(foreign_key));
 
 	auto layout = Function("merganser_declare_layout", {text}, BindDeclareLayout);

@@ -5,7 +5,7 @@
 namespace merganser {
 
 LogicalDeclare::LogicalDeclare(DeclarationChange change)
-	: change(make_shared_ptr<const DeclarationChange>(std::move(change))) {
+    : change(make_shared_ptr<const DeclarationChange>(std::move(change))) {
 }
 
 PhysicalOperator &LogicalDeclare::CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) {
@@ -37,9 +37,9 @@ void LogicalDeclare::ResolveTypes() {
 }
 
 PhysicalDeclare::PhysicalDeclare(PhysicalPlan &plan, shared_ptr<const DeclarationChange> change,
-								 idx_t estimated_cardinality)
-	: PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, {LogicalType::BOOLEAN}, estimated_cardinality),
-	  change(std::move(change)) {
+                                 idx_t estimated_cardinality)
+    : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, {LogicalType::BOOLEAN}, estimated_cardinality),
+      change(std::move(change)) {
 }
 
 string PhysicalDeclare::GetName() const {
@@ -51,7 +51,7 @@ InsertionOrderPreservingMap<string> PhysicalDeclare::ParamsToString() const {
 }
 
 SourceResultType PhysicalDeclare::GetDataInternal(ExecutionContext &context, DataChunk &chunk,
-												  OperatorSourceInput &input) const {
+                                                  OperatorSourceInput &input) const {
 	change->Apply(context.client);
 	return SourceResultType::FINISHED;
 }

@@ -43,7 +43,7 @@ public:
 	string GetName() const override;
 	InsertionOrderPreservingMap<string> ParamsToString() const override;
 	SourceResultType GetDataInternal(ExecutionContext &context, DataChunk &chunk,
-									 OperatorSourceInput &input) const override;
+	                                 OperatorSourceInput &input) const override;
 
 private:
 	shared_ptr<const DeclarationChange> change;

@@ -58,10 +58,10 @@ string KeyColumns(const vector<string> &columns) {
 
 //! One row for each group of `from` that `having` accepts, told as text.
 string Groups(const vector<string> &columns, const string &from, const string &measure, const string &having,
-			  const string &unit) {
+              const string &unit) {
 	return "SELECT " + KeyText(columns) + " || ' (' || measure || " + Literal(" " + unit + ")") +
-		   " AS sample FROM (SELECT " + KeyColumns(columns) + ", " + measure + " AS measure FROM " + from +
-		   " GROUP BY " + CheckedList(columns) + having + ")";
+	       " AS sample FROM (SELECT " + KeyColumns(columns) + ", " + measure + " AS measure FROM " + from +
+	       " GROUP BY " + CheckedList(columns) + having + ")";
 }
 
 string Unverifiable(const string &reason) {
@@ -89,7 +89,7 @@ unique_ptr<SelectNode> SelectWithRegions(const SelectStatement &query) {
 	auto source = result->from_table ? result->from_table->type : TableReferenceType::EMPTY_FROM;
 	bool one_scan = source == TableReferenceType::TABLE_FUNCTION || source == TableReferenceType::BASE_TABLE;
 	if (!one_scan || !result->modifiers.empty() || result->qualify || result->sample || result->having ||
-		!result->groups.group_expressions.empty()) {
+	    !result->groups.group_expressions.empty()) {
 		return nullptr;
 	}
 	auto add = [&](const char *column, const char *alias) {
@@ -105,7 +105,7 @@ unique_ptr<SelectNode> SelectWithRegions(const SelectStatement &query) {
 } // namespace
 
 VerificationQuery::VerificationQuery(ClientContext &context, CatalogEntry &table_or_view)
-	: context(context), object(table_or_view), name(DeclarationStore::NameOf(table_or_view).ToString()) {
+    : context(context), object(table_or_view), name(DeclarationStore::NameOf(table_or_view).ToString()) {
 }
 
 string VerificationQuery::Of(const StoredDeclaration &stored) {
@@ -117,9 +117,9 @@ string VerificationQuery::Of(const StoredDeclaration &stored) {
 		return Unverifiable("the layout of a view can be checked only if it is one SELECT over one Parquet scan");
 	}
 	return "SELECT count(*) = 0 AS holds, count(*) AS violating_keys, coalesce(min(sample, 5), []::VARCHAR[]) AS "
-		   "sample "
-		   "FROM (" +
-		   violations + ")";
+	       "sample "
+	       "FROM (" +
+	       violations + ")";
 }
 
 string VerificationQuery::Violations(const Declaration &declaration) {
@@ -137,7 +137,7 @@ string VerificationQuery::Violations(const Declaration &declaration) {
 		return regions;
 	}
 	return declaration.kind == DeclarationKind::PARTITIONED_BY ? PartitionViolations(declaration, regions)
-															   : OrderViolations(declaration, regions);
+	                                                           : OrderViolations(declaration, regions);
 }
 
 string VerificationQuery::KeyViolations(const Declaration &declaration) const {
@@ -145,7 +145,7 @@ string VerificationQuery::KeyViolations(const Declaration &declaration) const {
 	auto from = name + " AS checked";
 	if (declaration.kind == DeclarationKind::UNIQUE) {
 		auto complete =
-			ForEach(columns, " AND ", [](const string &column) { return Checked(column) + " IS NOT NULL"; });
+		    ForEach(columns, " AND ", [](const string &column) { return Checked(column) + " IS NOT NULL"; });
 		return Groups(columns, from + " WHERE " + complete, "count(*)", " HAVING count(*) > 1", "rows");
 	}
 	auto missing = ForEach(columns, "", [](const string &column) { return " OR " + Checked(column) + " IS NULL"; });
@@ -160,7 +160,7 @@ string VerificationQuery::ForeignKeyViolations(const Declaration &declaration) c
 	}
 	auto complete = ForEach(columns, " AND ", [](const string &column) { return Checked(column) + " IS NOT NULL"; });
 	auto from = name + " AS checked ANTI JOIN " + declaration.referenced.ToString() + " AS referenced ON (" +
-				StringUtil::Join(conditions, " AND ") + ") WHERE " + complete;
+	            StringUtil::Join(conditions, " AND ") + ") WHERE " + complete;
 	return Groups(columns, from, "count(*)", "", "rows");
 }
 
@@ -171,10 +171,10 @@ string VerificationQuery::PartitionViolations(const Declaration &declaration, co
 
 string VerificationQuery::OrderViolations(const Declaration &declaration, const string &regions) const {
 	return "SELECT " + KeyText(declaration.columns) + " || ' (row ' || position || ' of ' || region || ')' AS sample " +
-		   "FROM (SELECT *, lag(sort_key) OVER (PARTITION BY region ORDER BY position) AS previous FROM (SELECT " +
-		   KeyColumns(declaration.columns) + ", create_sort_key(" + SortKeyArguments(declaration) +
-		   ") AS sort_key, checked." + REGION + " AS region, checked." + ROW + " AS position FROM " + regions +
-		   ")) WHERE sort_key < previous";
+	       "FROM (SELECT *, lag(sort_key) OVER (PARTITION BY region ORDER BY position) AS previous FROM (SELECT " +
+	       KeyColumns(declaration.columns) + ", create_sort_key(" + SortKeyArguments(declaration) +
+	       ") AS sort_key, checked." + REGION + " AS region, checked." + ROW + " AS position FROM " + regions +
+	       ")) WHERE sort_key < previous";
 }
 
 string VerificationQuery::Regions() {
@@ -187,10 +187,10 @@ string VerificationQuery::Regions() {
 		return string();
 	}
 	auto aliases = view.aliases.empty()
-					   ? string()
-					   : "(" + StringUtil::Join(view.aliases, view.aliases.size(), ", ", [](const Identifier &alias) {
-							 return Quoted(alias.GetIdentifierName());
-						 }) + ")";
+	                   ? string()
+	                   : "(" + StringUtil::Join(view.aliases, view.aliases.size(), ", ", [](const Identifier &alias) {
+		                     return Quoted(alias.GetIdentifierName());
+	                     }) + ")";
 	auto result = "(" + select->ToString() + ") AS checked" + aliases;
 	SelectStatement probe;
 	probe.node = std::move(select);

@@ -47,7 +47,7 @@ private:
 	void AddNamed(const Value &name) {
 		if (name.IsNull()) {
 			throw BinderException(input.ref,
-								  "merganser_verify: the object cannot be NULL; without one it verifies all");
+			                      "merganser_verify: the object cannot be NULL; without one it verifies all");
 		}
 		auto object = DeclarationStore::Find(context, QualifiedName::Parse(StringValue::Get(name)));
 		if (!object) {
@@ -77,9 +77,9 @@ private:
 		VerificationQuery query(context, object);
 		for (auto &declaration : stored) {
 			checks.push_back("SELECT " + SQLString::ToString(DeclarationStore::NameOf(object).ToString()) +
-							 " AS object, " + SQLString::ToString(declaration.declaration.ToString()) +
-							 " AS declaration, holds, violating_keys, sample, " + (recorded ? "true" : "false") +
-							 " AS recorded FROM (" + query.Of(declaration) + ")");
+			                 " AS object, " + SQLString::ToString(declaration.declaration.ToString()) +
+			                 " AS declaration, holds, violating_keys, sample, " + (recorded ? "true" : "false") +
+			                 " AS recorded FROM (" + query.Of(declaration) + ")");
 		}
 	}
 
@@ -99,23 +99,23 @@ private:
 			written = &database;
 		}
 		input.binder->GetStatementProperties().RegisterDBModify(object.ParentCatalog(), context,
-																DatabaseModificationType::ALTER_TABLE);
+		                                                        DatabaseModificationType::ALTER_TABLE);
 		return true;
 	}
 
 	string ResultQuery() const {
 		if (checks.empty()) {
 			return "SELECT ''::VARCHAR AS object, ''::VARCHAR AS declaration, NULL::BOOLEAN AS holds, "
-				   "NULL::BIGINT AS violating_keys, []::VARCHAR[] AS sample WHERE false";
+			       "NULL::BIGINT AS violating_keys, []::VARCHAR[] AS sample WHERE false";
 		}
 		// all checks are done, in one row, before the first time is kept
 		return string("SELECT result.object AS object, result.declaration AS declaration, result.holds AS holds, "
-					  "result.violating_keys AS violating_keys, result.sample AS sample "
-					  "FROM (SELECT unnest(results) AS result FROM ") +
-			   RECORD +
-			   "((SELECT list({'object': object, 'declaration': declaration, 'holds': holds, 'violating_keys': "
-			   "violating_keys, 'sample': sample, 'recorded': recorded}) AS results FROM (" +
-			   StringUtil::Join(checks, " UNION ALL ") + "))))";
+		              "result.violating_keys AS violating_keys, result.sample AS sample "
+		              "FROM (SELECT unnest(results) AS result FROM ") +
+		       RECORD +
+		       "((SELECT list({'object': object, 'declaration': declaration, 'holds': holds, 'violating_keys': "
+		       "violating_keys, 'sample': sample, 'recorded': recorded}) AS results FROM (" +
+		       StringUtil::Join(checks, " UNION ALL ") + "))))";
 	}
 
 	ClientContext &context;
@@ -129,7 +129,7 @@ unique_ptr<TableRef> BindVerify(ClientContext &context, TableFunctionBindInput &
 }
 
 unique_ptr<FunctionData> BindRecord(ClientContext &context, TableFunctionBindInput &input,
-									vector<LogicalType> &return_types, vector<Identifier> &names) {
+                                    vector<LogicalType> &return_types, vector<Identifier> &names) {
 	return_types = input.input_table_types;
 	names = input.input_table_names;
 	return make_uniq<TableFunctionData>();

@@ -65,7 +65,8 @@ bool DeliversAll(LogicalOperator &op, const Expression &expression) {
 }
 
 void VisitExpressions(LogicalOperator &op, const std::function<void(unique_ptr<Expression> &)> &callback) {
-	LogicalOperatorVisitor::EnumerateExpressions(op, [&](unique_ptr<Expression> *expression) { callback(*expression); });
+	LogicalOperatorVisitor::EnumerateExpressions(op,
+	                                             [&](unique_ptr<Expression> *expression) { callback(*expression); });
 }
 
 //! Whether the condition is `x = x`.
@@ -165,7 +166,8 @@ bool ForeignKeyElimination::TryRemove(const BaseRelation &relation, string &fore
 		}
 		for (auto &foreign_key : from.foreign_keys) {
 			Dimension place;
-			if (!TryFindDimension(relation, place) || !TryReplaceKey(relation, foreign_key, from, place) || !AllUsesReplaceable(narrow, place)) {
+			if (!TryFindDimension(relation, place) || !TryReplaceKey(relation, foreign_key, from, place) ||
+			    !AllUsesReplaceable(narrow, place)) {
 				continue;
 			}
 			for (auto &group : narrow.groups) {
@@ -216,9 +218,10 @@ bool ForeignKeyElimination::TryReplaceKey(const BaseRelation &dimension, const R
 		return false;
 	}
 	for (idx_t i = 0; i < foreign_key.columns.size(); i++) {
-		auto referenced = std::find_if(
-		    dimension.column_names.begin(), dimension.column_names.end(),
-		    [&](const string &name) { return StringUtil::CIEquals(name, foreign_key.referenced_columns[i]); });
+		auto referenced =
+		    std::find_if(dimension.column_names.begin(), dimension.column_names.end(), [&](const string &name) {
+			    return StringUtil::CIEquals(name, foreign_key.referenced_columns[i]);
+		    });
 		if (referenced == dimension.column_names.end()) {
 			return false;
 		}
@@ -291,11 +294,11 @@ void ForeignKeyElimination::ReplaceUses(unique_ptr<LogicalOperator> &op, const D
 		vector<unique_ptr<Expression>> remaining;
 		if (op->type == LogicalOperatorType::LOGICAL_COMPARISON_JOIN) {
 			for (auto &condition : op->Cast<LogicalComparisonJoin>().conditions) {
-				auto expression = condition.IsComparison()
-				                      ? BoundComparisonExpression::Create(condition.GetComparisonType(),
-				                                                          condition.GetLHS().Copy(),
-				                                                          condition.GetRHS().Copy())
-				                      : condition.GetJoinExpression().Copy();
+				auto expression =
+				    condition.IsComparison()
+				        ? BoundComparisonExpression::Create(condition.GetComparisonType(), condition.GetLHS().Copy(),
+				                                            condition.GetRHS().Copy())
+				        : condition.GetJoinExpression().Copy();
 				place.AddReplaced(*expression, remaining);
 			}
 		}

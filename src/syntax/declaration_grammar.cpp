@@ -55,7 +55,7 @@ unique_ptr<AlterDeclarationInfo> Added(PEGTransformer &transformer, ListParseRes
 string WithRely(const AlterDeclarationInfo &info, PEGTransformer &transformer, ListParseResult &list) {
 	auto name = transformer.Transform<unique_ptr<BaseTableRef>>(list, NAME)->GetQualifiedName().ToString();
 	return string("ALTER ") + (info.alter_view ? "VIEW " : "TABLE ") + name + " ADD " + info.declaration.ToString() +
-		   " NOT ENFORCED RELY";
+	       " NOT ENFORCED RELY";
 }
 
 //! TABLE t ADD constraint NOT ENFORCED RELY?
@@ -63,9 +63,9 @@ unique_ptr<AlterDeclarationInfo> AddToTable(PEGTransformer &transformer, ListPar
 	auto result = Added(transformer, list);
 	if (!list.Child<OptionalParseResult>(FIRST + 4).HasResult()) {
 		throw ParserException(
-			result->location,
-			"A constraint that is NOT ENFORCED says something only if queries may rely on it; write: %s",
-			WithRely(*result, transformer, list));
+		    result->location,
+		    "A constraint that is NOT ENFORCED says something only if queries may rely on it; write: %s",
+		    WithRely(*result, transformer, list));
 	}
 	return result;
 }
@@ -75,10 +75,10 @@ unique_ptr<AlterDeclarationInfo> AddToView(PEGTransformer &transformer, ListPars
 	auto result = Added(transformer, list);
 	result->alter_view = true;
 	if (!list.Child<OptionalParseResult>(FIRST + 2).HasResult() ||
-		!list.Child<OptionalParseResult>(FIRST + 3).HasResult()) {
+	    !list.Child<OptionalParseResult>(FIRST + 3).HasResult()) {
 		throw ParserException(result->location,
-							  "DuckDB cannot enforce constraints on a view. To promise one, write: %s",
-							  WithRely(*result, transformer, list));
+		                      "DuckDB cannot enforce constraints on a view. To promise one, write: %s",
+		                      WithRely(*result, transformer, list));
 	}
 	return result;
 }
@@ -111,7 +111,7 @@ unique_ptr<AlterDeclarationInfo> PartitionedBy(PEGTransformer &transformer, List
 	auto &clause = list.GetChild(FIRST);
 	auto alter = transformer.Transform<unique_ptr<AlterTableInfo>>(clause);
 	return AlterDeclarationInfo::PartitionedBy(alter->Cast<SetPartitionedByInfo>().partition_keys,
-											   clause.GetLocation());
+	                                           clause.GetLocation());
 }
 
 unique_ptr<AlterDeclarationInfo> SortedBy(PEGTransformer &transformer, ListParseResult &list) {
@@ -128,18 +128,18 @@ struct Form {
 };
 
 const Form FORMS[] = {
-	{"MerganserTableAdd", "TABLE", "'ADD' TopLevelConstraint 'NOT' 'ENFORCED' MerganserRely?", AddToTable},
-	{"MerganserTableDropPrimaryKey", "TABLE", "'DROP' 'PRIMARY' 'KEY'", DropPrimaryKey},
-	{"MerganserTableDropUnique", "TABLE", "'DROP' 'UNIQUE' ColumnIdList", DropUnique},
-	{"MerganserTableDropForeignKey", "TABLE", "'DROP' 'FOREIGN' 'KEY' ColumnIdList", DropForeignKey},
-	{"MerganserViewAdd", "VIEW", "'ADD' TopLevelConstraint MerganserNotEnforced? MerganserRely?", AddToView},
-	{"MerganserViewDropPrimaryKey", "VIEW", "'DROP' 'PRIMARY' 'KEY'", DropPrimaryKey},
-	{"MerganserViewDropUnique", "VIEW", "'DROP' 'UNIQUE' ColumnIdList", DropUnique},
-	{"MerganserViewDropForeignKey", "VIEW", "'DROP' 'FOREIGN' 'KEY' ColumnIdList", DropForeignKey},
-	{"MerganserViewSetPartitionedBy", "VIEW", "SetPartitionedBy", PartitionedBy},
-	{"MerganserViewResetPartitionedBy", "VIEW", "ResetPartitionedBy", PartitionedBy},
-	{"MerganserViewSetSortedBy", "VIEW", "SetSortedBy", SortedBy},
-	{"MerganserViewResetSortedBy", "VIEW", "ResetSortedBy", SortedBy},
+    {"MerganserTableAdd", "TABLE", "'ADD' TopLevelConstraint 'NOT' 'ENFORCED' MerganserRely?", AddToTable},
+    {"MerganserTableDropPrimaryKey", "TABLE", "'DROP' 'PRIMARY' 'KEY'", DropPrimaryKey},
+    {"MerganserTableDropUnique", "TABLE", "'DROP' 'UNIQUE' ColumnIdList", DropUnique},
+    {"MerganserTableDropForeignKey", "TABLE", "'DROP' 'FOREIGN' 'KEY' ColumnIdList", DropForeignKey},
+    {"MerganserViewAdd", "VIEW", "'ADD' TopLevelConstraint MerganserNotEnforced? MerganserRely?", AddToView},
+    {"MerganserViewDropPrimaryKey", "VIEW", "'DROP' 'PRIMARY' 'KEY'", DropPrimaryKey},
+    {"MerganserViewDropUnique", "VIEW", "'DROP' 'UNIQUE' ColumnIdList", DropUnique},
+    {"MerganserViewDropForeignKey", "VIEW", "'DROP' 'FOREIGN' 'KEY' ColumnIdList", DropForeignKey},
+    {"MerganserViewSetPartitionedBy", "VIEW", "SetPartitionedBy", PartitionedBy},
+    {"MerganserViewResetPartitionedBy", "VIEW", "ResetPartitionedBy", PartitionedBy},
+    {"MerganserViewSetSortedBy", "VIEW", "SetSortedBy", SortedBy},
+    {"MerganserViewResetSortedBy", "VIEW", "ResetSortedBy", SortedBy},
 };
 
 GrammarChange AddForm(const Form &form) {

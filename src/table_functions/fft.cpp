@@ -59,9 +59,10 @@ public:
 
 	void EndPartition(ProcessorOutput &output) override {
 		if (!bound.length.IsValid() && row_count > MAX_LENGTH) {
-			throw InvalidInputException("FFT: FFT transform length N must not exceed %llu. A partition has %llu rows; pass N to "
-			                            "transform its first rows only",
-			                            MAX_LENGTH, row_count);
+			throw InvalidInputException(
+			    "FFT: FFT transform length N must not exceed %llu. A partition has %llu rows; pass N to "
+			    "transform its first rows only",
+			    MAX_LENGTH, row_count);
 		}
 		auto interval = SampleInterval();
 		auto length = bound.length.IsValid() ? bound.length.GetIndex() : row_count;
@@ -88,23 +89,26 @@ private:
 		if (row_count == 0) {
 			first_time = time;
 		} else if (time <= last_time) {
-			throw InvalidInputException("FFT: The time column [%s] must be strictly ascending inside a partition, but a time comes "
-			                            "twice. Add the column that tells the rows apart to PARTITION BY",
-			                            bound.time_name);
+			throw InvalidInputException(
+			    "FFT: The time column [%s] must be strictly ascending inside a partition, but a time comes "
+			    "twice. Add the column that tells the rows apart to PARTITION BY",
+			    bound.time_name);
 		}
 		last_time = time;
 	}
 
 	double ReadValue(const InputRows &rows, idx_t column, idx_t position) const {
 		if (rows.IsNull(column + 1, position)) {
-			throw InvalidInputException("FFT: FFT does not support null values in column [%s]. Leave such rows out or fill them in",
-			                            bound.column_names[column]);
+			throw InvalidInputException(
+			    "FFT: FFT does not support null values in column [%s]. Leave such rows out or fill them in",
+			    bound.column_names[column]);
 		}
 		auto value = bound.readers[column].Read(rows, column + 1, position);
 		if (!Value::DoubleIsFinite(value)) {
-			throw InvalidInputException("FFT: FFT does not support infinite or NaN values in column [%s]. Leave such rows out or "
-			                            "fill them in",
-			                            bound.column_names[column]);
+			throw InvalidInputException(
+			    "FFT: FFT does not support infinite or NaN values in column [%s]. Leave such rows out or "
+			    "fill them in",
+			    bound.column_names[column]);
 		}
 		return value;
 	}
@@ -115,8 +119,9 @@ private:
 			return static_cast<double>(bound.sample_interval);
 		}
 		if (row_count < 2) {
-			throw InvalidInputException("FFT: FFT requires at least two rows to infer SAMPLE_INTERVAL. Pass SAMPLE_INTERVAL, or leave "
-			                            "partitions of one row out");
+			throw InvalidInputException(
+			    "FFT: FFT requires at least two rows to infer SAMPLE_INTERVAL. Pass SAMPLE_INTERVAL, or leave "
+			    "partitions of one row out");
 		}
 		return (static_cast<double>(last_time) - static_cast<double>(first_time)) / static_cast<double>(row_count - 1);
 	}
@@ -179,7 +184,8 @@ double UnitsPerSecond(const LogicalType &type) {
 int64_t PassedSampleInterval(const BoundArguments &arguments, const TimeColumn &time) {
 	auto &value = arguments.Get("SAMPLE_INTERVAL");
 	if (value.type().id() == LogicalTypeId::BIGINT && !time.type.IsIntegral()) {
-		throw BinderException("FFT: The SAMPLE_INTERVAL argument of FFT must be a duration literal. Write 1ms, 10s, ... or an INTERVAL");
+		throw BinderException(
+		    "FFT: The SAMPLE_INTERVAL argument of FFT must be a duration literal. Write 1ms, 10s, ... or an INTERVAL");
 	}
 	return time.Span("FFT", "SAMPLE_INTERVAL", value);
 }

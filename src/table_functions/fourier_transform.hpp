@@ -6,8 +6,9 @@
 // The discrete Fourier transform of any length in O(n log n), for FFT, LOWPASS and HIGHPASS.
 //   forward:  X[k] = sum over j of x[j] * exp(-2 pi i j k / n)
 //   inverse:  x[j] = 1/n * sum over k of X[k] * exp(2 pi i j k / n)
-// Lengths that are powers of two take the radix-2 algorithm (Cooley and Tukey 1965); all other lengths become a convolution of a
-// power of two (Bluestein 1970). Angles are reduced modulo the circle in integers, so long transforms lose no digits.
+// Lengths that are powers of two take the radix-2 algorithm (Cooley and Tukey 1965); all other lengths become a
+// convolution of a power of two (Bluestein 1970). Angles are reduced modulo the circle in integers, so long transforms
+// lose no digits.
 //===----------------------------------------------------------------------===//
 
 #pragma once

@@ -65,8 +65,9 @@ public:
 private:
 	void ReadRow(const InputRows &rows, idx_t position) {
 		if (times.size() == FrequencyFilter::MAX_ROWS) {
-			throw InvalidInputException("%s: A partition has more than %llu rows. Split it by a further PARTITION BY column",
-			                            bound.function, idx_t(FrequencyFilter::MAX_ROWS));
+			throw InvalidInputException(
+			    "%s: A partition has more than %llu rows. Split it by a further PARTITION BY column", bound.function,
+			    idx_t(FrequencyFilter::MAX_ROWS));
 		}
 		if (rows.IsNull(0, position)) {
 			ThrowNullTime(bound.function, bound.time_name);
@@ -129,9 +130,10 @@ unique_ptr<BoundProcessor> FrequencyFilter::Bind(const BoundArguments &arguments
 	result->time_type = time.type;
 	result->pass = arguments.Double("WPASS");
 	if (!(result->pass > 0 && result->pass < 1)) {
-		throw BinderException("%s: Invalid scalar argument WPASS, should be greater than 0 and less than 1: the edge as a share of the "
-		                      "highest frequency",
-		                      function);
+		throw BinderException(
+		    "%s: Invalid scalar argument WPASS, should be greater than 0 and less than 1: the edge as a share of the "
+		    "highest frequency",
+		    function);
 	}
 	result->clears = clears;
 	result->names = {result->time_name};

@@ -6,8 +6,8 @@
 // LOWPASS(DATA [PARTITION BY ...] ORDER BY time, TIMECOL, WPASS): keeps the frequencies below WPASS, which is a share,
 // between 0 and 1, of the highest frequency that the rows can carry.
 //   SELECT * FROM LOWPASS(DATA => TABLE(vibration) PARTITION BY device ORDER BY time, TIMECOL => 'time', WPASS => 0.2)
-// Of the n bins of a column's transform, bins ceil(WPASS * n / 2) to n - ceil(WPASS * n / 2) are cleared, so the mean stays.
-// Output, NULLs, limits and errors: frequency_filter.hpp.
+// Of the n bins of a column's transform, bins ceil(WPASS * n / 2) to n - ceil(WPASS * n / 2) are cleared, so the mean
+// stays. Output, NULLs, limits and errors: frequency_filter.hpp.
 //===----------------------------------------------------------------------===//
 
 #pragma once

@@ -104,7 +104,8 @@ protected:
 template <class T>
 class TypedPointSeries : public PointSeries {
 public:
-	TypedPointSeries(ClientContext &context, const BufferArray<int64_t> &times) : PointSeries(context, times), values(context) {
+	TypedPointSeries(ClientContext &context, const BufferArray<int64_t> &times)
+	    : PointSeries(context, times), values(context) {
 	}
 
 	void Clear() override {
@@ -256,7 +257,8 @@ private:
 template <class T>
 class WindowPicker {
 public:
-	WindowPicker(const PointSeries &series, const WindowCursor<T> &cursor) : series(series), here(cursor), ahead(cursor) {
+	WindowPicker(const PointSeries &series, const WindowCursor<T> &cursor)
+	    : series(series), here(cursor), ahead(cursor) {
 		ahead.Next(series);
 	}
 
@@ -392,16 +394,19 @@ unique_ptr<Processor> BoundLttb::MakeProcessor(ClientContext &context) const {
 
 idx_t TargetCount(const BoundArguments &arguments) {
 	if (arguments.IsPassed("SLIDE") || arguments.IsPassed("ORIGIN")) {
-		throw BinderException("LTTB: The N argument of LTTB cannot be combined with the SLIDE or ORIGIN arguments. Leave them out, or "
-		                      "pass SIZE in place of N");
+		throw BinderException(
+		    "LTTB: The N argument of LTTB cannot be combined with the SLIDE or ORIGIN arguments. Leave them out, or "
+		    "pass SIZE in place of N");
 	}
 	auto &target = arguments.Get("N");
 	if (target.type().id() != LogicalTypeId::BIGINT || BigIntValue::Get(target) <= 0) {
-		throw BinderException("LTTB: The N argument of LTTB must be a positive integer. It is the number of points to keep; the length "
-		                      "of a window is SIZE");
+		throw BinderException(
+		    "LTTB: The N argument of LTTB must be a positive integer. It is the number of points to keep; the length "
+		    "of a window is SIZE");
 	}
 	if (BigIntValue::Get(target) < 3) {
-		throw BinderException("LTTB: The N argument of LTTB must be at least 3. The first and the last point are always kept");
+		throw BinderException(
+		    "LTTB: The N argument of LTTB must be at least 3. The first and the last point are always kept");
 	}
 	return NumericCast<idx_t>(BigIntValue::Get(target));
 }
@@ -422,8 +427,9 @@ LttbFunction::LttbFunction() {
 unique_ptr<BoundProcessor> LttbFunction::Bind(ClientContext &context, const BoundArguments &arguments) const {
 	auto time = arguments.Time("TIMECOL");
 	if (arguments.IsPassed("N") == arguments.IsPassed("SIZE")) {
-		throw BinderException("LTTB: Exactly one of the N and SIZE arguments must be specified for LTTB. N is the number of points to "
-		                      "keep, SIZE the length of a window that keeps one");
+		throw BinderException(
+		    "LTTB: Exactly one of the N and SIZE arguments must be specified for LTTB. N is the number of points to "
+		    "keep, SIZE the length of a window that keeps one");
 	}
 	auto &table = arguments.Table();
 	auto result = make_uniq<BoundLttb>();
@@ -443,9 +449,10 @@ unique_ptr<BoundProcessor> LttbFunction::Bind(ClientContext &context, const Boun
 	for (auto column : ParticipatingColumns::All(table, time.column)) {
 		auto &type = table.types[column];
 		if (!NumericReader::Accepts(type)) {
-			throw BinderException("LTTB: Only numeric columns can be calculated by the function, %s is the %s. Leave the column out of "
-			                      "the input: DATA => (SELECT ... FROM ...)",
-			                      table.names[column], type.ToString());
+			throw BinderException(
+			    "LTTB: Only numeric columns can be calculated by the function, %s is the %s. Leave the column out of "
+			    "the input: DATA => (SELECT ... FROM ...)",
+			    table.names[column], type.ToString());
 		}
 		result->names.push_back(table.names[column] + "_time");
 		result->names.push_back(table.names[column]);
@@ -455,8 +462,9 @@ unique_ptr<BoundProcessor> LttbFunction::Bind(ClientContext &context, const Boun
 		result->column_types.push_back(type.InternalType());
 	}
 	if (result->column_types.empty()) {
-		throw BinderException("LTTB: No numeric columns found for LTTB calculation. The input needs one beside the time column and the "
-		                      "PARTITION BY columns");
+		throw BinderException(
+		    "LTTB: No numeric columns found for LTTB calculation. The input needs one beside the time column and the "
+		    "PARTITION BY columns");
 	}
 	return std::move(result);
 }

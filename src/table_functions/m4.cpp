@@ -317,9 +317,10 @@ unique_ptr<BoundProcessor> M4Function::Bind(ClientContext &context, const BoundA
 	for (auto column : ParticipatingColumns::All(table, time.column)) {
 		auto &type = table.types[column];
 		if (!IsComparable(type)) {
-			throw BinderException("M4: The type of the column [%s] is not comparable. It is %s; leave the column out of the input: "
-			                      "DATA => (SELECT ... FROM ...)",
-			                      table.names[column], type.ToString());
+			throw BinderException(
+			    "M4: The type of the column [%s] is not comparable. It is %s; leave the column out of the input: "
+			    "DATA => (SELECT ... FROM ...)",
+			    table.names[column], type.ToString());
 		}
 		result->names.push_back(table.names[column] + "_time");
 		result->names.push_back(table.names[column]);
@@ -329,8 +330,9 @@ unique_ptr<BoundProcessor> M4Function::Bind(ClientContext &context, const BoundA
 		result->column_types.push_back(type.InternalType());
 	}
 	if (result->column_types.empty()) {
-		throw BinderException("M4: No comparable columns found for M4 calculation. The input needs one beside the time column and "
-		                      "the PARTITION BY columns");
+		throw BinderException(
+		    "M4: No comparable columns found for M4 calculation. The input needs one beside the time column and "
+		    "the PARTITION BY columns");
 	}
 	return std::move(result);
 }

@@ -26,9 +26,10 @@ vector<idx_t> ParticipatingColumns::Numeric(const BoundArguments &arguments, idx
 		}
 	}
 	if (result.empty()) {
-		throw BinderException("%s: No numeric columns found for %s calculation. The input needs one beside the time column and "
-		                      "the PARTITION BY columns",
-		                      arguments.Function(), arguments.Function());
+		throw BinderException(
+		    "%s: No numeric columns found for %s calculation. The input needs one beside the time column and "
+		    "the PARTITION BY columns",
+		    arguments.Function(), arguments.Function());
 	}
 	return result;
 }

@@ -21,17 +21,19 @@ static bool IsCount(const Value &value) {
 }
 
 SlidingWindows::SlidingWindows(const BoundArguments &arguments, const TimeColumn &time)
-    : function(arguments.Function()), time_name(arguments.Table().names[time.column]),
-      time_type(time.type), by_count(IsCount(arguments.Get("SIZE"))) {
+    : function(arguments.Function()), time_name(arguments.Table().names[time.column]), time_type(time.type),
+      by_count(IsCount(arguments.Get("SIZE"))) {
 	if (arguments.IsPassed("SLIDE") && IsCount(arguments.Get("SLIDE")) != by_count) {
-		throw BinderException("%s: The SLIDE argument must have the same window mode as the SIZE argument. Both are integers "
-		                      "(windows of rows), or both are durations (windows of time)",
-		                      function);
+		throw BinderException(
+		    "%s: The SLIDE argument must have the same window mode as the SIZE argument. Both are integers "
+		    "(windows of rows), or both are durations (windows of time)",
+		    function);
 	}
 	if (by_count && arguments.IsPassed("ORIGIN")) {
-		throw BinderException("%s: The ORIGIN argument is only supported in time window mode. Write SIZE as a duration (10m), or "
-		                      "leave ORIGIN out",
-		                      function);
+		throw BinderException(
+		    "%s: The ORIGIN argument is only supported in time window mode. Write SIZE as a duration (10m), or "
+		    "leave ORIGIN out",
+		    function);
 	}
 	auto length = [&](const string &parameter) {
 		auto &value = arguments.Get(parameter);
@@ -43,9 +45,10 @@ SlidingWindows::SlidingWindows(const BoundArguments &arguments, const TimeColumn
 		origin = time.Point(function, "ORIGIN", arguments.Get("ORIGIN"));
 	}
 	if ((size - 1) / slide >= MAX_WINDOWS_PER_ROW) {
-		throw BinderException("%s: Invalid scalar argument SLIDE, should be at least SIZE / %lld: a row may be in at most %lld "
-		                      "windows",
-		                      function, MAX_WINDOWS_PER_ROW, MAX_WINDOWS_PER_ROW);
+		throw BinderException(
+		    "%s: Invalid scalar argument SLIDE, should be at least SIZE / %lld: a row may be in at most %lld "
+		    "windows",
+		    function, MAX_WINDOWS_PER_ROW, MAX_WINDOWS_PER_ROW);
 	}
 }
 
@@ -74,9 +77,10 @@ wide_t SlidingWindows::Last(int64_t place) const {
 }
 
 void SlidingWindows::ThrowInfiniteTime() const {
-	throw InvalidInputException("%s: the time column [%s] is infinite in a row, which no window can cover. Leave such rows out of "
-	                            "the input: DATA => (SELECT * FROM ... WHERE isfinite(%s))",
-	                            function, time_name, time_name);
+	throw InvalidInputException(
+	    "%s: the time column [%s] is infinite in a row, which no window can cover. Leave such rows out of "
+	    "the input: DATA => (SELECT * FROM ... WHERE isfinite(%s))",
+	    function, time_name, time_name);
 }
 
 } // namespace merganser

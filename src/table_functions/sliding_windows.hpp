@@ -6,11 +6,11 @@
 // The windows of M4 and LTTB, from their arguments SIZE, SLIDE (SIZE by default) and ORIGIN.
 //   SIZE => 10m, SLIDE => 5m     windows of time: [ORIGIN + k * SLIDE, ORIGIN + k * SLIDE + SIZE) for every integer k
 //   SIZE => 100, SLIDE => 50     windows of rows: row numbers [k * SLIDE, k * SLIDE + SIZE) for k = 0, 1, ...
-// The unit of SIZE tells which. A row is in every window that covers its time or row number: in several where SLIDE < SIZE, in
-// none where it falls into a gap of SLIDE > SIZE. Rows before ORIGIN are in windows too. ORIGIN is the epoch by default.
-// Bounds beyond the time type's range are its infinities, so nothing overflows.
-// Errors: SLIDE in another unit than SIZE, ORIGIN with windows of rows, more than 65536 windows over one row; in windows of time,
-// rows with an infinite time.
+// The unit of SIZE tells which. A row is in every window that covers its time or row number: in several where SLIDE <
+// SIZE, in none where it falls into a gap of SLIDE > SIZE. Rows before ORIGIN are in windows too. ORIGIN is the epoch
+// by default. Bounds beyond the time type's range are its infinities, so nothing overflows. Errors: SLIDE in another
+// unit than SIZE, ORIGIN with windows of rows, more than 65536 windows over one row; in windows of time, rows with an
+// infinite time.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -39,7 +39,8 @@ public:
 		if (by_count) {
 			return static_cast<int64_t>(row);
 		}
-		if (!time_type.IsIntegral() && (time == std::numeric_limits<T>::max() || time == -std::numeric_limits<T>::max())) {
+		if (!time_type.IsIntegral() &&
+		    (time == std::numeric_limits<T>::max() || time == -std::numeric_limits<T>::max())) {
 			ThrowInfiniteTime();
 		}
 		return time;

@@ -43,8 +43,9 @@ public:
 	void Consume(const InputRows &rows, ProcessorOutput &output) override {
 		for (auto position = rows.begin; position < rows.end; position++) {
 			if (left.values.size() == FrequencyFilter::MAX_ROWS) {
-				throw InvalidInputException("XCORR: A partition has more than %llu rows. Split it by a further PARTITION BY column",
-				                            idx_t(FrequencyFilter::MAX_ROWS));
+				throw InvalidInputException(
+				    "XCORR: A partition has more than %llu rows. Split it by a further PARTITION BY column",
+				    idx_t(FrequencyFilter::MAX_ROWS));
 			}
 			if (rows.IsNull(0, position)) {
 				ThrowNullTime("XCORR", bound.time_name);
@@ -113,7 +114,8 @@ unique_ptr<BoundProcessor> XcorrFunction::Bind(ClientContext &context, const Bou
 	auto &table = arguments.Table();
 	auto columns = ParticipatingColumns::Numeric(arguments, time.column);
 	if (columns.size() != 2) {
-		throw BinderException("XCORR: XCORR requires exactly two numeric columns beside the time column and the PARTITION BY columns, but "
+		throw BinderException("XCORR: XCORR requires exactly two numeric columns beside the time column and the "
+		                      "PARTITION BY columns, but "
 		                      "found %llu. Choose them in the input: DATA => (SELECT ... FROM ...)",
 		                      columns.size());
 	}

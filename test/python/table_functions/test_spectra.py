@@ -21,14 +21,14 @@ def series(length: int, seed: int) -> numpy.ndarray:
 
 def load(connection, **columns) -> None:
     rows = numpy.arange(len(next(iter(columns.values()))))
-    arrays = dict(columns, t=rows)
-    connection.register("arrays", arrays)
-    connection.execute("CREATE OR REPLACE TABLE signal AS SELECT t, * EXCLUDE (t) FROM arrays")
+    connection.register("arrays", dict(t=rows, **columns))
+    connection.execute("CREATE TABLE signal AS FROM arrays")
     connection.unregister("arrays")
 
 
 def fetch(connection, call: str) -> list[numpy.ndarray]:
-    return list(connection.execute(f"SELECT COLUMNS(c -> c <> 't') FROM {call}").fetchnumpy().values())
+    columns = connection.execute(f"FROM {call}").fetchnumpy()
+    return [values for name, values in columns.items() if name != "t"]
 
 
 @pytest.mark.parametrize("length", LENGTHS)
