@@ -11,9 +11,9 @@
 //   timing    late_materialization   183 microseconds
 //   plan      before                 DuckDB's optimised plan without our rules
 //   plan      after                  with them
-// Columns: section, item, text, all VARCHAR. Decisions come in the order they were taken; a fact belongs to the decision
-// above it.
-// Errors: BinderException where the text is not exactly one statement; whatever planning the statement raises.
+// Columns: section, item, text, all VARCHAR. Decisions come in the order they were taken; a fact belongs to the
+// decision above it. Errors: BinderException where the text is not exactly one statement; whatever planning the
+// statement raises.
 //===----------------------------------------------------------------------===//
 
 #pragma once
