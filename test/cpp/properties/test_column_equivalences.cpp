@@ -2,8 +2,6 @@
 
 #include "properties/column_equivalences.hpp"
 
-#include "duckdb/common/extra_type_info.hpp"
-
 namespace merganser {
 
 using namespace duckdb;
