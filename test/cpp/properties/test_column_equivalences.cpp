@@ -2,8 +2,6 @@
 
 #include "properties/column_equivalences.hpp"
 
-#include "duckdb/common/extra_type_info.hpp"
-
 namespace merganser {
 
 using namespace duckdb;
@@ -52,16 +50,17 @@ TEST_CASE("A constant holds for the whole class, whichever came first", "[column
 }
 
 TEST_CASE("Equality is identity for exact types only", "[column_equivalences]") {
-	for (auto &type : {LogicalType::BOOLEAN, LogicalType::INTEGER, LogicalType::UHUGEINT, LogicalType::DATE,
-	                   LogicalType::TIMESTAMP, LogicalType::TIMESTAMP_TZ, LogicalType::UUID, LogicalType::BLOB,
-	                   LogicalType::VARCHAR, LogicalType::DECIMAL(9, 2)}) {
+	for (auto &type :
+	     vector<LogicalType> {LogicalType::BOOLEAN, LogicalType::INTEGER, LogicalType::UHUGEINT, LogicalType::DATE,
+	                          LogicalType::TIMESTAMP, LogicalType::TIMESTAMP_TZ, LogicalType::UUID, LogicalType::BLOB,
+	                          LogicalType::VARCHAR, LogicalType::DECIMAL(9, 2)}) {
 		INFO(type.ToString());
 		REQUIRE(ColumnEquivalences::HasIdentityEquality(type));
 	}
-	for (auto &type :
-	     {LogicalType::FLOAT, LogicalType::DOUBLE, LogicalType::INTERVAL, LogicalType::TIME_TZ, LogicalType::BIT,
-	      LogicalType::JSON(), LogicalType::VARCHAR_COLLATION("nocase"), LogicalType::LIST(LogicalType::INTEGER),
-	      LogicalType::STRUCT({{"a", LogicalType::INTEGER}}), LogicalType::ARRAY(LogicalType::INTEGER, 2)}) {
+	for (auto &type : vector<LogicalType> {
+	         LogicalType::FLOAT, LogicalType::DOUBLE, LogicalType::INTERVAL, LogicalType::TIME_TZ, LogicalType::BIT,
+	         LogicalType::JSON(), LogicalType::VARCHAR_COLLATION("nocase"), LogicalType::LIST(LogicalType::INTEGER),
+	         LogicalType::STRUCT({{"a", LogicalType::INTEGER}}), LogicalType::ARRAY(LogicalType::INTEGER, 2)}) {
 		INFO(type.ToString());
 		REQUIRE_FALSE(ColumnEquivalences::HasIdentityEquality(type));
 	}

@@ -39,9 +39,9 @@ applied = Counter()
 def dimensions(draw, name: str, parent: str | None):
     """A dimension: its columns' types, its rows, how its key is known, and perhaps a column leading to `parent`."""
     types = draw(st.lists(st.sampled_from(list(KEY_TYPES)), min_size=1, max_size=2))
-    if draw(st.booleans()):
+    if draw(st.sampled_from([True] * 3 + [False])):
         types = ["INTEGER"] * len(types)
-    how = draw(st.sampled_from(["primary", "declared", "unique"] * 3 + ["nullable unique", "none"]))
+    how = draw(st.sampled_from(["primary", "declared", "unique"] * 4 + ["nullable unique", "none"]))
     if any(type_ not in ENFORCEABLE for type_ in types) and how != "none":
         how = "declared"
     payload = draw(st.lists(st.sampled_from(list(PAYLOAD_TYPES)), min_size=1, max_size=3))
@@ -124,7 +124,7 @@ def create(connection: duckdb.DuckDBPyConnection, a: dict, b: dict, facts: list[
 @st.composite
 def reports(draw, a: dict, b: dict):
     with_b = draw(st.booleans())
-    kind = draw(st.sampled_from(["JOIN"] * 6 + ["LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "SEMI JOIN"]))
+    kind = draw(st.sampled_from(["JOIN"] * 9 + ["LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "SEMI JOIN"]))
     on = " AND ".join(f"f{i} = {column}" for i, column in enumerate(a["key"]))
     source = f"a SEMI JOIN f ON {on}" if kind == "SEMI JOIN" else f"f {kind} a ON {on}"
     value = "1" if kind == "SEMI JOIN" else "v"
@@ -136,7 +136,7 @@ def reports(draw, a: dict, b: dict):
     available = [name for name, _ in a["columns"]] + ([name for name, _ in b["columns"]] if with_b else [])
     key = (
         a["key"]
-        if draw(st.sampled_from([True] * 5 + [False]))
+        if draw(st.sampled_from([True] * 9 + [False]))
         else draw(st.sampled_from([facts_side or a["key"], a["key"][:1]]))
     )
     others = draw(st.lists(st.sampled_from(available), min_size=1, max_size=4, unique=True))
