@@ -2,8 +2,8 @@
 
     python benchmark/table_functions.py [--rows 20000000 --devices 100000 --regions 8 --rounds 3 --threads 2]
 
-Every run is a process of its own, so that its peak memory is its own; the cases are interleaved. The rows of a call are compared
-with those of window functions once, by a checksum over every row. The last line is one JSON object.
+Every run is a process of its own, so that its peak memory is its own; the cases are interleaved. The rows of a call are
+compared with those of window functions once, by a checksum over every row. The last line is one JSON object.
 """
 
 import argparse
@@ -44,7 +44,8 @@ def streamed(table: str, seconds: int) -> str:
     same = " AND ".join(f"{key} = lag({key}) OVER ()" for key in KEYS.split(", "))
     return f"""
         SELECT *, sum(starts) OVER (ROWS UNBOUNDED PRECEDING) AS number
-        FROM (SELECT *, CASE WHEN {same} AND time - lag(time) OVER () <= INTERVAL {seconds} SECOND THEN 0 ELSE 1 END AS starts
+        FROM (SELECT *, CASE WHEN {same} AND time - lag(time) OVER () <= INTERVAL {seconds} SECOND
+                        THEN 0 ELSE 1 END AS starts
               FROM ({table}))"""
 
 
@@ -78,8 +79,9 @@ ROW = f"hash(window_start, window_end, {KEYS}, time, temperature)"
 
 def connect(folder: Path, threads: int):
     connection = merganser.connect(config={"threads": str(threads)})
-    for view in ("sensor", "undeclared"):
-        connection.execute(f"CREATE VIEW {view} AS SELECT * FROM read_parquet('{folder}/*.parquet', filename = {view == 'undeclared'})")
+    files = f"'{folder}/*.parquet'"
+    connection.execute(f"CREATE VIEW sensor AS SELECT * FROM read_parquet({files})")
+    connection.execute(f"CREATE VIEW undeclared AS SELECT * FROM read_parquet({files}, filename = true)")
     connection.execute(f"ALTER VIEW sensor SET PARTITIONED BY ({KEYS})")
     connection.execute(f"ALTER VIEW sensor SET SORTED BY ({KEYS}, time)")
     return connection
@@ -118,7 +120,10 @@ def main() -> None:
 
     with connect(folder, arguments.threads) as connection:
         for name, (call, windows) in EQUAL.items():
-            rows = [connection.execute(f"SELECT count(*), sum({ROW}) FROM ({query})").fetchone() for query in (call, windows)]
+            rows = [
+                connection.execute(f"SELECT count(*), sum({ROW}) FROM ({query})").fetchone()
+                for query in (call, windows)
+            ]
             if rows[0] != rows[1]:
                 raise SystemExit(f"{name}: the call gives {rows[0]}, window functions give {rows[1]}")
             print(f"{name}: {rows[0][0]} rows equal those of window functions")
@@ -134,7 +139,8 @@ def main() -> None:
     floor = result["floor: scan"]["cpu"]
     print(f"{'case':40} {'wall s':>8} {'CPU s':>8} {'x floor':>8} {'peak MB':>8}")
     for case, median in result.items():
-        print(f"{case:40} {median['wall']:8.2f} {median['cpu']:8.2f} {median['cpu'] / floor:8.2f} {median['peak_mb']:8.0f}")
+        wall, cpu, peak = median["wall"], median["cpu"], median["peak_mb"]
+        print(f"{case:40} {wall:8.2f} {cpu:8.2f} {cpu / floor:8.2f} {peak:8.0f}")
     print(json.dumps({"rows": arguments.rows, "threads": arguments.threads, "cases": result}))
 
 

@@ -6,7 +6,8 @@
 
 namespace merganser {
 
-OrderComparison::OrderComparison(ClientContext &context, vector<OrderItem> items_p, const vector<LogicalType> &input_types)
+OrderComparison::OrderComparison(ClientContext &context, vector<OrderItem> items_p,
+                                 const vector<LogicalType> &input_types)
     : context(context), items(std::move(items_p)) {
 	for (auto &item : items) {
 		types.push_back(input_types[item.column]);
@@ -58,7 +59,8 @@ void OrderComparison::Compare(const Vector &column, idx_t item) {
 	if (last) {
 		last->data[item].ToUnifiedFormat(last_format);
 	}
-	auto compare = [&](const T *previous_values, const UnifiedVectorFormat &previous_format, idx_t previous, idx_t row) {
+	auto compare = [&](const T *previous_values, const UnifiedVectorFormat &previous_format, idx_t previous,
+	                   idx_t row) {
 		auto current = format.sel->get_index(row);
 		auto previous_valid = previous_format.validity.RowIsValid(previous);
 		auto valid = format.validity.RowIsValid(current);

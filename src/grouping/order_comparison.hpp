@@ -3,8 +3,8 @@
 //
 // grouping/order_comparison.hpp
 //
-// Finds the first row of a chunk that should come before its predecessor, by an ORDER BY list, with DuckDB's order of values
-// (NaN is the largest number). Types: every type but nested ones, INTERVAL, TIMETZ and BIT.
+// Finds the first row of a chunk that should come before its predecessor, by an ORDER BY list, with DuckDB's order of
+// values (NaN is the largest number). Types: every type but nested ones, INTERVAL, TIMETZ and BIT.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -19,10 +19,11 @@ public:
 
 	static bool Supports(const LogicalType &type);
 
-	//! `starts[i]` is true where row i begins a partition and so has no predecessor. The predecessor of row 0 is the last row of
-	//! the chunk before. Invalid if all rows are in order.
+	//! `starts[i]` is true where row i begins a partition and so has no predecessor. The predecessor of row 0 is the
+	//! last row of the chunk before. Invalid if all rows are in order.
 	optional_idx FindViolation(DataChunk &input, const vector<idx_t> &starts);
-	//! The order columns' values of the violating row's predecessor and of the row itself: "ts goes back from ... to ...".
+	//! The order columns' values of the violating row's predecessor and of the row itself: "ts goes back from ... to
+	//! ...".
 	string Describe(DataChunk &input, idx_t row, const vector<string> &names) const;
 	//! Keeps the last row for the next chunk.
 	void Remember(DataChunk &input);

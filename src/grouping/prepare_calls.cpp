@@ -83,7 +83,8 @@ bool RefersToColumns(const Expression &expression) {
 }
 
 //! The filter in terms of the call's input, or null if it has to stay.
-unique_ptr<Expression> BelowCall(const Expression &filter, LogicalOperator &below, optional_ptr<LogicalTableFunction> &call) {
+unique_ptr<Expression> BelowCall(const Expression &filter, LogicalOperator &below,
+                                 optional_ptr<LogicalTableFunction> &call) {
 	if (filter.IsVolatile() || filter.HasSubquery() || !RefersToColumns(filter)) {
 		return nullptr;
 	}
@@ -104,7 +105,9 @@ unique_ptr<Expression> BelowCall(const Expression &filter, LogicalOperator &belo
 	if (!call) {
 		return nullptr;
 	}
-	auto movable = [&](const ColumnBinding &binding) { return MovableColumn(*call, binding); };
+	auto movable = [&](const ColumnBinding &binding) {
+		return MovableColumn(*call, binding);
+	};
 	return ReplaceColumns(result, movable) ? std::move(result) : nullptr;
 }
 

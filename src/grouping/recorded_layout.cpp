@@ -83,9 +83,8 @@ bool TryColumns(const LogicalGet &get, const string &text, vector<idx_t> &result
 
 vector<pair<string, string>> RecordedLayout::Entries(const string &id, const vector<string> &partition_by,
                                                      const vector<string> &order_by) {
-	return {{LAYOUT, string(VERSION) + " " + id},
-	        {PARTITION_BY, NameList(partition_by)},
-	        {ORDER_BY, NameList(order_by)}};
+	return {
+	    {LAYOUT, string(VERSION) + " " + id}, {PARTITION_BY, NameList(partition_by)}, {ORDER_BY, NameList(order_by)}};
 }
 
 bool RecordedLayout::TryRead(ClientContext &context, const LogicalGet &get, ScanLayout &result) {

@@ -6,8 +6,8 @@
 // The layout that COPY ... (FORMAT merganser_regions) records in the metadata of the Parquet files it writes:
 //   merganser_layout -> merganser-regions-1 <id of the COPY> <number of regions>
 //   merganser_partition_by, merganser_order_by -> column names, each as a quoted identifier, separated by commas
-// A scan knows it when every file it reads carries the same entries; files of two COPYs in one folder are not taken together.
-// Limit: expects that whoever moves files around keeps whole files.
+// A scan knows it when every file it reads carries the same entries; files of two COPYs in one folder are not taken
+// together. Limit: expects that whoever moves files around keeps whole files.
 //===----------------------------------------------------------------------===//
 
 #pragma once

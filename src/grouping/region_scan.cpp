@@ -45,8 +45,8 @@ void OpenRegion(ExecutionContext &context, const PhysicalRegionScan &op, RegionS
 	if (source.dynamic_filters) {
 		filters = source.dynamic_filters.get();
 	}
-	TableFunctionInitInput input(bind_data, scan.column_ids, scan.projection_ids, filters, scan.extra_info.sample_options,
-	                             optional_ptr<const PhysicalOperator>(scan));
+	TableFunctionInitInput input(bind_data, scan.column_ids, scan.projection_ids, filters,
+	                             scan.extra_info.sample_options, optional_ptr<const PhysicalOperator>(scan));
 	if (scan.function.init_global) {
 		state.global = scan.function.init_global(context.client, input);
 	}
@@ -57,7 +57,8 @@ void OpenRegion(ExecutionContext &context, const PhysicalRegionScan &op, RegionS
 }
 
 //! False at the region's end.
-bool ScanRegion(ExecutionContext &context, const PhysicalRegionScan &op, RegionScanLocalSource &state, DataChunk &chunk) {
+bool ScanRegion(ExecutionContext &context, const PhysicalRegionScan &op, RegionScanLocalSource &state,
+                DataChunk &chunk) {
 	auto bind_data = op.files.empty() ? op.scan.bind_data.get() : state.bind_data.get();
 	while (true) {
 		TableFunctionInput input(bind_data, state.local.get(), state.global.get());

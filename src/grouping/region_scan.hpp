@@ -3,11 +3,11 @@
 //
 // grouping/region_scan.hpp
 //
-// The region-local grouping's source: a scan whose threads each take a whole region (a file; all of a DuckDB table) and read it from
-// its first row to its last before they take the next. So filter, projection and every fused table function above run in one
-// pipeline per thread, and a partition that lies in one region passes through one thread, in order. Wraps the table scan
-// that DuckDB planned, with its columns and pushed-down filters.
-// Rows come out in the order of the regions for sinks that preserve order.
+// The region-local grouping's source: a scan whose threads each take a whole region (a file; all of a DuckDB table) and
+// read it from its first row to its last before they take the next. So filter, projection and every fused table
+// function above run in one pipeline per thread, and a partition that lies in one region passes through one thread, in
+// order. Wraps the table scan that DuckDB planned, with its columns and pushed-down filters. Rows come out in the order
+// of the regions for sinks that preserve order.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -27,9 +27,10 @@ class PhysicalRegionScan : public PhysicalOperator {
 public:
 	PhysicalRegionScan(PhysicalPlan &plan, PhysicalTableScan &scan);
 
-	//! Puts a region scan in the place of the table scan at the end of `chain`, a line of operators with one child each. Null if
-	//! there is no table scan.
-	static optional_ptr<PhysicalRegionScan> TryReplaceScan(PhysicalPlanGenerator &planner, reference<PhysicalOperator> &chain);
+	//! Puts a region scan in the place of the table scan at the end of `chain`, a line of operators with one child
+	//! each. Null if there is no table scan.
+	static optional_ptr<PhysicalRegionScan> TryReplaceScan(PhysicalPlanGenerator &planner,
+	                                                       reference<PhysicalOperator> &chain);
 
 	string GetName() const override {
 		return "REGION_SCAN";
@@ -37,7 +38,8 @@ public:
 	InsertionOrderPreservingMap<string> ParamsToString() const override;
 	//! Names the region for messages: the file's path.
 	string RegionName(idx_t region) const;
-	//! The position of the thread this context belongs to. DuckDB makes a thread's source state before its operators' states.
+	//! The position of the thread this context belongs to. DuckDB makes a thread's source state before its operators'
+	//! states.
 	shared_ptr<const RegionPosition> Position(ExecutionContext &context) const;
 
 	bool IsSource() const override {
@@ -50,7 +52,8 @@ public:
 		return !partition_info.RequiresPartitionColumns();
 	}
 	unique_ptr<GlobalSourceState> GetGlobalSourceState(ClientContext &context) const override;
-	unique_ptr<LocalSourceState> GetLocalSourceState(ExecutionContext &context, GlobalSourceState &state) const override;
+	unique_ptr<LocalSourceState> GetLocalSourceState(ExecutionContext &context,
+	                                                 GlobalSourceState &state) const override;
 	OperatorPartitionData GetPartitionData(ExecutionContext &context, DataChunk &chunk, GlobalSourceState &gstate,
 	                                       LocalSourceState &lstate,
 	                                       const OperatorPartitionInfo &partition_info) const override;
@@ -61,7 +64,8 @@ public:
 	vector<OpenFileInfo> files;
 
 protected:
-	SourceResultType GetDataInternal(ExecutionContext &context, DataChunk &chunk, OperatorSourceInput &input) const override;
+	SourceResultType GetDataInternal(ExecutionContext &context, DataChunk &chunk,
+	                                 OperatorSourceInput &input) const override;
 
 private:
 	mutable mutex positions_lock;

@@ -6,8 +6,9 @@
 
 namespace merganser {
 
-RegionVerification::RegionVerification(ClientContext &context, const RegionPromise &promise, const PhysicalRegionScan &scan,
-                                       shared_ptr<const RegionPosition> position, RegionVerificationState &shared)
+RegionVerification::RegionVerification(ClientContext &context, const RegionPromise &promise,
+                                       const PhysicalRegionScan &scan, shared_ptr<const RegionPosition> position,
+                                       RegionVerificationState &shared)
     : promise(promise), scan(scan), position(std::move(position)), shared(shared),
       order(context, promise.ordering, promise.input_types), hashes(LogicalType::HASH),
       second_hashes(STANDARD_VECTOR_SIZE) {
@@ -34,7 +35,8 @@ static void CombineBytes(const Vector &column, const vector<idx_t> &starts, unsa
 	if (!TypeIsConstantSize(physical) && physical != PhysicalType::VARCHAR) {
 		return;
 	}
-	auto floating = physical == PhysicalType::FLOAT || physical == PhysicalType::DOUBLE || physical == PhysicalType::INTERVAL;
+	auto floating =
+	    physical == PhysicalType::FLOAT || physical == PhysicalType::DOUBLE || physical == PhysicalType::INTERVAL;
 	if (floating) {
 		return; // equal values can differ in their bytes
 	}
@@ -109,12 +111,13 @@ string RegionVerification::Partition(DataChunk &input, idx_t row) const {
 
 void RegionVerification::ThrowMetAgain(DataChunk &input, idx_t row, idx_t before) const {
 	auto here = scan.RegionName(position->region.GetIndex());
-	auto problem = before == position->region.GetIndex()
-	                   ? "Region " + here + " is not sorted: partition (" + Partition(input, row) + ") comes again after others"
-	                   : "Partition (" + Partition(input, row) + ") lies in two regions, " + scan.RegionName(before) +
-	                         " and " + here;
-	throw InvalidInputException("%s. That every region holds whole partitions, sorted, is %s. %s", problem, promise.source,
-	                            promise.remedy);
+	auto problem =
+	    before == position->region.GetIndex()
+	        ? "Region " + here + " is not sorted: partition (" + Partition(input, row) + ") comes again after others"
+	        : "Partition (" + Partition(input, row) + ") lies in two regions, " + scan.RegionName(before) + " and " +
+	              here;
+	throw InvalidInputException("%s. That every region holds whole partitions, sorted, is %s. %s", problem,
+	                            promise.source, promise.remedy);
 }
 
 } // namespace merganser

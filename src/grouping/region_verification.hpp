@@ -3,13 +3,13 @@
 //
 // grouping/region_verification.hpp
 //
-// A layout is a promise; this checks it while the rows stream by, so that a broken one is an error and never a wrong row:
+// A layout is a promise; this checks it while the rows stream by, so that a broken one is an error and never a wrong
+// row:
 //   * inside a partition, rows come in the call's order;
 //   * a partition, once left, does not come again, in its region or in another one.
-// Costs one comparison per row and, per partition, 24 bytes and a look-up in a set shared by the threads. Partitions are told apart by two
-// independent hashes of 64 bits.
-// Limit: what a LIMIT leaves unread is not verified.
-// Errors: InvalidInputException that names the region, the partition's values and the remedy.
+// Costs one comparison per row and, per partition, 24 bytes and a look-up in a set shared by the threads. Partitions
+// are told apart by two independent hashes of 64 bits. Limit: what a LIMIT leaves unread is not verified. Errors:
+// InvalidInputException that names the region, the partition's values and the remedy.
 //===----------------------------------------------------------------------===//
 
 #pragma once

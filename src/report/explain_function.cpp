@@ -61,8 +61,8 @@ void AddDecisions(const DecisionLog &log, vector<ExplainRow> &rows) {
 		for (auto &fact : decision.facts) {
 			rows.push_back({"fact", fact.first, fact.second});
 		}
-		rows.push_back({"timing", decision.rule,
-		                StringUtil::Format("%llu microseconds", idx_t(decision.microseconds))});
+		rows.push_back(
+		    {"timing", decision.rule, StringUtil::Format("%llu microseconds", idx_t(decision.microseconds))});
 	}
 }
 

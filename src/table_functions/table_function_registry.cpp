@@ -9,8 +9,8 @@ namespace merganser {
 
 static vector<shared_ptr<const TableFunctionDefinition>> &Registered() {
 	static vector<shared_ptr<const TableFunctionDefinition>> functions {
-	    make_shared_ptr<TumbleFunction>(),   make_shared_ptr<HopFunction>(),       make_shared_ptr<CumulateFunction>(),
-	    make_shared_ptr<SessionFunction>(),  make_shared_ptr<VariationFunction>(), make_shared_ptr<CapacityFunction>(),
+	    make_shared_ptr<TumbleFunction>(),  make_shared_ptr<HopFunction>(),       make_shared_ptr<CumulateFunction>(),
+	    make_shared_ptr<SessionFunction>(), make_shared_ptr<VariationFunction>(), make_shared_ptr<CapacityFunction>(),
 	};
 	return functions;
 }
