@@ -98,7 +98,8 @@ GroupingDecision ChooseForNested(ClientContext &context, LogicalTableFunction &f
 	Wanted wanted;
 	Delivered delivered(inner);
 	if (!delivered.complete || !WantedAtOrigin(function, origin, wanted)) {
-		result.reason = "a partition or order column of " + inner.definition.name + " does not reach this input unchanged";
+		result.reason =
+		    "a partition or order column of " + inner.definition.name + " does not reach this input unchanged";
 		return result;
 	}
 	vector<string> names;
@@ -171,19 +172,19 @@ GroupingDecision ChooseForScan(ClientContext &context, LogicalTableFunction &fun
 	RegionLocalSet local(layout.partitioned_by);
 	OrderingList sorted(layout.sorted_by);
 	if (!local.Satisfies(wanted.partition)) {
-		result.reason = "regions hold whole groups of " + local.ToString(names) + ", which are not all in the partition set " +
-		                wanted.partition.ToString(names);
+		result.reason = "regions hold whole groups of " + local.ToString(names) +
+		                ", which are not all in the partition set " + wanted.partition.ToString(names);
 		return result;
 	}
 	if (!LeadingColumnsAre(sorted, wanted.partition) ||
 	    !sorted.Satisfies(wanted.ordering, wanted.partition.Columns()) || !CanBeVerified(function)) {
-		result.reason = "regions are sorted by " + sorted.ToString(names) + ", not by " + wanted.partition.ToString(names) +
-		                " and then " + wanted.ordering.ToString(names);
+		result.reason = "regions are sorted by " + sorted.ToString(names) + ", not by " +
+		                wanted.partition.ToString(names) + " and then " + wanted.ordering.ToString(names);
 		return result;
 	}
 	result.grouping = Grouping::REGION_LOCAL;
-	result.reason = "regions hold whole groups of " + local.ToString(names) + ", sorted by " + sorted.ToString(names) + ": " +
-	                layout.source;
+	result.reason = "regions hold whole groups of " + local.ToString(names) + ", sorted by " + sorted.ToString(names) +
+	                ": " + layout.source;
 	return result;
 }
 
@@ -205,7 +206,7 @@ GroupingDecision ChooseGrouping(ClientContext &context, LogicalTableFunction &fu
 	} else {
 		result.grouping = Grouping::SINGLE;
 		result.reason = function.partition_columns.empty() ? "no PARTITION BY: one partition"
-		                                                    : function.definition.name + " is not splittable";
+		                                                   : function.definition.name + " is not splittable";
 	}
 	InputOrigin origin(*function.children[0]);
 	auto inner = dynamic_cast<LogicalTableFunction *>(&origin.source.get());

@@ -31,8 +31,8 @@ bool InputOrigin::StepThrough() {
 		return true;
 	case LogicalOperatorType::LOGICAL_EXTENSION_OPERATOR: {
 		auto function = dynamic_cast<LogicalTableFunction *>(&op);
-		if (!function || function->definition.semantics != TableSemantics::ROW || !function->definition.preserves_order ||
-		    !function->definition.pass_through) {
+		if (!function || function->definition.semantics != TableSemantics::ROW ||
+		    !function->definition.preserves_order || !function->definition.pass_through) {
 			return false;
 		}
 		StepThroughFunction(*function);
@@ -68,8 +68,9 @@ void InputOrigin::StepThroughFunction(LogicalTableFunction &function) {
 			continue;
 		}
 		auto &output = function.outputs[column.GetIndex()];
-		column = output.source == ProcessorLayout::Source::INPUT ? ReferencedPosition(*function.expressions[output.index])
-		                                                         : optional_idx();
+		column = output.source == ProcessorLayout::Source::INPUT
+		             ? ReferencedPosition(*function.expressions[output.index])
+		             : optional_idx();
 	}
 	through_function = true;
 	source = *function.children[0];

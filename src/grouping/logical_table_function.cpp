@@ -156,9 +156,10 @@ string LogicalTableFunction::GetName() const {
 }
 
 void LogicalTableFunction::Serialize(Serializer &serializer) const {
-	throw NotImplementedException("%s: a plan with a table function cannot be copied. Where the call stands in a common table "
-	                              "expression that is used more than once, write AS MATERIALIZED",
-	                              definition.name);
+	throw NotImplementedException(
+	    "%s: a plan with a table function cannot be copied. Where the call stands in a common table "
+	    "expression that is used more than once, write AS MATERIALIZED",
+	    definition.name);
 }
 
 optional_ptr<const string> LogicalTableFunction::GetTypeBindingVerificationIdentifier() const noexcept {
@@ -232,7 +233,8 @@ static PhysicalOperator &ProjectInput(PhysicalPlanGenerator &planner, PhysicalOp
 	if (identity) {
 		return child;
 	}
-	auto &projection = planner.Make<PhysicalProjection>(std::move(types), std::move(expressions), estimated_cardinality);
+	auto &projection =
+	    planner.Make<PhysicalProjection>(std::move(types), std::move(expressions), estimated_cardinality);
 	projection.children.push_back(child);
 	return projection;
 }
@@ -252,15 +254,15 @@ static PhysicalOperator &PlanHashed(PhysicalPlanGenerator &planner, PhysicalOper
 	for (auto column : layout.partition_columns) {
 		partitions.push_back(make_uniq<BoundReferenceExpression>(layout.input_types[column], column));
 	}
-	auto &sort = planner.Make<PhysicalPartitionedSort>(layout.input_types, std::move(partitions),
-	                                                   SortOrders(ordering, layout.input_types),
-	                                                   input.estimated_cardinality);
+	auto &sort =
+	    planner.Make<PhysicalPartitionedSort>(layout.input_types, std::move(partitions),
+		                                      SortOrders(ordering, layout.input_types), input.estimated_cardinality);
 	sort.children.push_back(input);
 	return sort;
 }
 
-static PhysicalOperator &PlanSingle(PhysicalPlanGenerator &planner, PhysicalOperator &input, const ProcessorLayout &layout,
-                                    const vector<OrderItem> &ordering) {
+static PhysicalOperator &PlanSingle(PhysicalPlanGenerator &planner, PhysicalOperator &input,
+                                    const ProcessorLayout &layout, const vector<OrderItem> &ordering) {
 	vector<OrderItem> items;
 	for (auto column : layout.partition_columns) {
 		items.push_back(OrderItem {column, OrderType::ASCENDING, OrderByNullType::NULLS_LAST});
@@ -286,8 +288,7 @@ static void RecordDecision(ClientContext &context, const string &function, const
 		facts.emplace_back(StringUtil::Lower(entry.first), StringUtil::Replace(entry.second, "\n", ", "));
 	}
 	DecisionLog::Get(context).Record(RuleDecision {"grouping", true, decision.Name(),
-	                                               function + " runs " + decision.Name() + ": " +
-	                                                   decision.reason,
+	                                               function + " runs " + decision.Name() + ": " + decision.reason,
 	                                               std::move(facts), 0});
 }
 
@@ -296,8 +297,8 @@ PhysicalOperator &LogicalTableFunction::CreatePlan(ClientContext &context, Physi
 	auto decision = ChooseGrouping(context, *this, scan_layout);
 	auto description = Description();
 	auto layout = Layout();
-	RegionPromise promise {ExpressionNames(),   partition_columns,  ordering,
-	                       layout.input_types,  scan_layout.source, scan_layout.remedy};
+	RegionPromise promise {ExpressionNames(),  partition_columns,  ordering,
+	                       layout.input_types, scan_layout.source, scan_layout.remedy};
 	auto &child = planner.CreatePlan(*children[0]);
 	reference<PhysicalOperator> input = ProjectInput(planner, child, std::move(expressions), estimated_cardinality);
 	optional_ptr<PhysicalRegionScan> region_scan;

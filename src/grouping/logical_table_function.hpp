@@ -4,9 +4,9 @@
 // grouping/logical_table_function.hpp
 //
 // A bound call of a table function in a logical plan, over the bound table argument.
-// Its expressions are references to the input columns it uses, so DuckDB's passes keep them up to date; everything else counts
-// positions among those expressions. Which grouping runs it is decided when the physical plan is made, from the input that
-// is really there.
+// Its expressions are references to the input columns it uses, so DuckDB's passes keep them up to date; everything else
+// counts positions among those expressions. Which grouping runs it is decided when the physical plan is made, from the
+// input that is really there.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -21,8 +21,9 @@ namespace merganser {
 
 class LogicalTableFunction : public LogicalExtensionOperator {
 public:
-	LogicalTableFunction(TableIndex table_index, const TableFunctionDefinition &definition, shared_ptr<BoundProcessor> bound,
-	                     const TableArgument &table, case_insensitive_map_t<Value> passed, unique_ptr<LogicalOperator> input);
+	LogicalTableFunction(TableIndex table_index, const TableFunctionDefinition &definition,
+	                     shared_ptr<BoundProcessor> bound, const TableArgument &table,
+	                     case_insensitive_map_t<Value> passed, unique_ptr<LogicalOperator> input);
 
 	//! One column of the output that is still carried.
 	struct Output {

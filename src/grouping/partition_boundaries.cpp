@@ -72,8 +72,8 @@ static void CompareUnified(const UnifiedVectorFormat &format, idx_t count, uint8
 		auto previous = format.sel->get_index(row - 1);
 		auto valid = format.validity.RowIsValid(current);
 		auto previous_valid = format.validity.RowIsValid(previous);
-		auto same = valid && previous_valid ? Equals::Operation<T>(values[current], values[previous])
-		                                    : valid == previous_valid;
+		auto same =
+		    valid && previous_valid ? Equals::Operation<T>(values[current], values[previous]) : valid == previous_valid;
 		differs[row] |= static_cast<uint8_t>(!same);
 	});
 }

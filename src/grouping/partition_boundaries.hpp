@@ -3,9 +3,9 @@
 //
 // grouping/partition_boundaries.hpp
 //
-// Finds where partitions begin in rows that are clustered by the partition columns, by comparing each row with the row before
-// it. Equality is DuckDB's NOT DISTINCT FROM: NULL equals NULL, NaN equals NaN, 0.0 equals -0.0. Works on the vectors as
-// they are: a constant vector costs one comparison, a dictionary vector compares codes first.
+// Finds where partitions begin in rows that are clustered by the partition columns, by comparing each row with the row
+// before it. Equality is DuckDB's NOT DISTINCT FROM: NULL equals NULL, NaN equals NaN, 0.0 equals -0.0. Works on the
+// vectors as they are: a constant vector costs one comparison, a dictionary vector compares codes first.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -24,8 +24,8 @@ public:
 	const vector<idx_t> &Starts() const {
 		return starts;
 	}
-	//! Copies the key of the chunk's last row, which Find compares the next chunk with. The old key object stays untouched,
-	//! so vectors that refer to it remain valid.
+	//! Copies the key of the chunk's last row, which Find compares the next chunk with. The old key object stays
+	//! untouched, so vectors that refer to it remain valid.
 	void Remember(DataChunk &input, idx_t position);
 	bool HasKey() const {
 		return key != nullptr;

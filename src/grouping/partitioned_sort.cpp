@@ -71,14 +71,16 @@ unique_ptr<LocalSinkState> PhysicalPartitionedSort::GetLocalSinkState(ExecutionC
 	return std::move(result);
 }
 
-SinkResultType PhysicalPartitionedSort::Sink(ExecutionContext &context, DataChunk &chunk, OperatorSinkInput &input) const {
+SinkResultType PhysicalPartitionedSort::Sink(ExecutionContext &context, DataChunk &chunk,
+                                             OperatorSinkInput &input) const {
 	auto &global = input.global_state.Cast<PartitionedSortSink>();
 	auto &local = input.local_state.Cast<PartitionedSortLocalSink>();
 	OperatorSinkInput sort_input {*global.state, *local.state, input.interrupt_state};
 	return global.sort->Sink(context, chunk, sort_input);
 }
 
-SinkCombineResultType PhysicalPartitionedSort::Combine(ExecutionContext &context, OperatorSinkCombineInput &input) const {
+SinkCombineResultType PhysicalPartitionedSort::Combine(ExecutionContext &context,
+                                                       OperatorSinkCombineInput &input) const {
 	auto &global = input.global_state.Cast<PartitionedSortSink>();
 	auto &local = input.local_state.Cast<PartitionedSortLocalSink>();
 	OperatorSinkCombineInput sort_input {*global.state, *local.state, input.interrupt_state};

@@ -3,10 +3,10 @@
 //
 // grouping/partitioned_sort.hpp
 //
-// The hashed grouping: rows are hashed by the partition columns into bins, each bin is sorted by partition and then by the call's
-// ORDER BY, and threads hand out whole bins. Stands on DuckDB's HashedSort, the same machinery windows use, so it spills to
-// disk under memory_limit and copes with one partition that is larger than memory.
-// No order between partitions is promised.
+// The hashed grouping: rows are hashed by the partition columns into bins, each bin is sorted by partition and then by
+// the call's ORDER BY, and threads hand out whole bins. Stands on DuckDB's HashedSort, the same machinery windows use,
+// so it spills to disk under memory_limit and copes with one partition that is larger than memory. No order between
+// partitions is promised.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -54,10 +54,12 @@ public:
 		return OrderPreservationType::NO_ORDER;
 	}
 	unique_ptr<GlobalSourceState> GetGlobalSourceState(ClientContext &context) const override;
-	unique_ptr<LocalSourceState> GetLocalSourceState(ExecutionContext &context, GlobalSourceState &state) const override;
+	unique_ptr<LocalSourceState> GetLocalSourceState(ExecutionContext &context,
+	                                                 GlobalSourceState &state) const override;
 
 protected:
-	SourceResultType GetDataInternal(ExecutionContext &context, DataChunk &chunk, OperatorSourceInput &input) const override;
+	SourceResultType GetDataInternal(ExecutionContext &context, DataChunk &chunk,
+	                                 OperatorSourceInput &input) const override;
 };
 
 } // namespace merganser

@@ -31,7 +31,8 @@ public:
 PhysicalTableFunction::PhysicalTableFunction(PhysicalPlan &plan, const TableFunctionDefinition &definition,
                                              shared_ptr<BoundProcessor> bound_p, ProcessorLayout layout_p,
                                              GroupingDecision decision_p,
-                                             InsertionOrderPreservingMap<string> description_p, idx_t estimated_cardinality)
+                                             InsertionOrderPreservingMap<string> description_p,
+                                             idx_t estimated_cardinality)
     : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, layout_p.output_types, estimated_cardinality),
       definition(definition), bound(std::move(bound_p)), layout(std::move(layout_p)), decision(std::move(decision_p)),
       description(std::move(description_p)) {
@@ -69,13 +70,15 @@ OperatorResultType PhysicalTableFunction::Execute(ExecutionContext &context, Dat
 }
 
 OperatorFinalizeResultType PhysicalTableFunction::FinalExecute(ExecutionContext &context, DataChunk &chunk,
-                                                               GlobalOperatorState &gstate, OperatorState &state_p) const {
+                                                               GlobalOperatorState &gstate,
+                                                               OperatorState &state_p) const {
 	auto &state = state_p.Cast<TableFunctionState>();
 	if (!state.finished) {
 		state.stream.Finish();
 		state.finished = true;
 	}
-	return state.stream.Next(chunk) ? OperatorFinalizeResultType::HAVE_MORE_OUTPUT : OperatorFinalizeResultType::FINISHED;
+	return state.stream.Next(chunk) ? OperatorFinalizeResultType::HAVE_MORE_OUTPUT
+	                                : OperatorFinalizeResultType::FINISHED;
 }
 
 } // namespace merganser

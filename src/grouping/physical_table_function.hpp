@@ -3,9 +3,9 @@
 //
 // grouping/physical_table_function.hpp
 //
-// Runs a table function inside a pipeline. Its input arrives clustered and ordered, from whatever grouping stands below it (none when
-// fused); every thread has a stream and a processor of its own. Not parallel where one partition, or a function that cannot be
-// split, must see the whole input.
+// Runs a table function inside a pipeline. Its input arrives clustered and ordered, from whatever grouping stands below
+// it (none when fused); every thread has a stream and a processor of its own. Not parallel where one partition, or a
+// function that cannot be split, must see the whole input.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -20,9 +20,9 @@ namespace merganser {
 
 class PhysicalTableFunction : public PhysicalOperator {
 public:
-	PhysicalTableFunction(PhysicalPlan &plan, const TableFunctionDefinition &definition, shared_ptr<BoundProcessor> bound,
-	                      ProcessorLayout layout, GroupingDecision decision, InsertionOrderPreservingMap<string> description,
-	                      idx_t estimated_cardinality);
+	PhysicalTableFunction(PhysicalPlan &plan, const TableFunctionDefinition &definition,
+	                      shared_ptr<BoundProcessor> bound, ProcessorLayout layout, GroupingDecision decision,
+	                      InsertionOrderPreservingMap<string> description, idx_t estimated_cardinality);
 
 	string GetName() const override {
 		return definition.name;
@@ -31,8 +31,8 @@ public:
 
 	unique_ptr<GlobalOperatorState> GetGlobalOperatorState(ClientContext &context) const override;
 	unique_ptr<OperatorState> GetOperatorState(ExecutionContext &context) const override;
-	OperatorResultType Execute(ExecutionContext &context, DataChunk &input, DataChunk &chunk, GlobalOperatorState &gstate,
-	                           OperatorState &state) const override;
+	OperatorResultType Execute(ExecutionContext &context, DataChunk &input, DataChunk &chunk,
+	                           GlobalOperatorState &gstate, OperatorState &state) const override;
 	OperatorFinalizeResultType FinalExecute(ExecutionContext &context, DataChunk &chunk, GlobalOperatorState &gstate,
 	                                        OperatorState &state) const override;
 	bool ParallelOperator() const override {

@@ -16,7 +16,8 @@ public:
 	    : files(FileSystem::GetFileSystem(context)), writer(writer) {
 		existing = ListFolder();
 		if (!existing.empty() && !writer.overwrite && !writer.ignore_existing) {
-			throw IOException("Directory \"%s\" is not empty! Enable OVERWRITE option to overwrite files", writer.folder);
+			throw IOException("Directory \"%s\" is not empty! Enable OVERWRITE option to overwrite files",
+			                  writer.folder);
 		}
 		if (!files.DirectoryExists(writer.folder)) {
 			files.CreateDirectoriesRecursive(writer.folder);
@@ -118,8 +119,8 @@ PhysicalWriteRegions::PhysicalWriteRegions(PhysicalPlan &plan, RegionWriter writ
       writer(std::move(writer)) {
 }
 
-PhysicalOperator &PhysicalWriteRegions::Plan(PhysicalPlanGenerator &planner, PhysicalOperator &input, RegionWriter writer,
-                                             idx_t estimated_cardinality) {
+PhysicalOperator &PhysicalWriteRegions::Plan(PhysicalPlanGenerator &planner, PhysicalOperator &input,
+                                             RegionWriter writer, idx_t estimated_cardinality) {
 	auto &types = input.GetTypes();
 	vector<unique_ptr<Expression>> partitions;
 	partitions.push_back(make_uniq<BoundReferenceExpression>(types.back(), types.size() - 1));

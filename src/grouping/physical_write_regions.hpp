@@ -3,8 +3,8 @@
 //
 // grouping/physical_write_regions.hpp
 //
-// Writes rows that arrive region by region, sorted, into one Parquet file per region. The last column of the input is the region's number.
-// Every thread gets whole regions from the sort below, so it has one file open at a time.
+// Writes rows that arrive region by region, sorted, into one Parquet file per region. The last column of the input is
+// the region's number. Every thread gets whole regions from the sort below, so it has one file open at a time.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -63,7 +63,8 @@ public:
 	const RegionWriter writer;
 
 protected:
-	SourceResultType GetDataInternal(ExecutionContext &context, DataChunk &chunk, OperatorSourceInput &input) const override;
+	SourceResultType GetDataInternal(ExecutionContext &context, DataChunk &chunk,
+	                                 OperatorSourceInput &input) const override;
 };
 
 } // namespace merganser

@@ -12,7 +12,8 @@ static vector<optional_idx> KeyPositions(const ProcessorLayout &layout) {
 	for (auto &column : layout.output) {
 		optional_idx key;
 		for (idx_t i = 0; i < layout.partition_columns.size(); i++) {
-			auto repeats = column.source == ProcessorLayout::Source::INPUT && column.index == layout.partition_columns[i];
+			auto repeats =
+			    column.source == ProcessorLayout::Source::INPUT && column.index == layout.partition_columns[i];
 			if (repeats && PartitionBoundaries::EqualityIsIdentity(layout.input_types[column.index])) {
 				key = i;
 			}
@@ -22,8 +23,8 @@ static vector<optional_idx> KeyPositions(const ProcessorLayout &layout) {
 	return result;
 }
 
-ProcessorStream::ProcessorStream(ClientContext &context, const ProcessorLayout &layout, unique_ptr<Processor> processor_p,
-                                 optional_ptr<PartitionObserver> observer)
+ProcessorStream::ProcessorStream(ClientContext &context, const ProcessorLayout &layout,
+                                 unique_ptr<Processor> processor_p, optional_ptr<PartitionObserver> observer)
     : context(context), layout(layout), processor(std::move(processor_p)), observer(observer),
       boundaries(context, layout.partition_columns, layout.input_types), formats(layout.required_columns.size()),
       key_position(KeyPositions(layout)) {
@@ -180,7 +181,8 @@ void ProcessorStream::Hold(idx_t begin) {
 		}
 		auto count = MinValue<idx_t>(STANDARD_VECTOR_SIZE - target.count, input.size() - begin);
 		for (idx_t i = 0; i < held_columns.size(); i++) {
-			VectorOperations::Copy(input.data[held_columns[i]], target.rows->data[i], begin + count, begin, target.count);
+			VectorOperations::Copy(input.data[held_columns[i]], target.rows->data[i], begin + count, begin,
+			                       target.count);
 		}
 		target.count += count;
 		target.rows->SetChildCardinality(target.count);

@@ -3,13 +3,14 @@
 //
 // grouping/processor_stream.hpp
 //
-// Runs a processor over a stream of chunks that is clustered by the partition columns and ordered inside each partition.
+// Runs a processor over a stream of chunks that is clustered by the partition columns and ordered inside each
+// partition.
 //   Push(chunk); while (Next(output)) { ... }; Retain();   for every chunk
 //   Finish();    while (Next(output)) { ... }              at the end of the stream
 // Outputs refer to the pushed chunk or to held rows, so they are valid until the next call of Push, Retain or Finish.
 // Held rows: those a pass-through processor has not released yet. They are copied once, column by column, without the
-// partition columns, which are constant; a held row costs its pass-through columns' width. They are allocated through the
-// buffer manager, so memory_limit bounds them; they do not spill.
+// partition columns, which are constant; a held row costs its pass-through columns' width. They are allocated through
+// the buffer manager, so memory_limit bounds them; they do not spill.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -134,7 +135,8 @@ private:
 	vector<optional_idx> proper_position;
 	deque<unique_ptr<DataChunk>> own_finished;
 	unique_ptr<DataChunk> own_emitted;
-	//! Position in the current chunk of a row of the open partition; invalid while only the remembered key has its values.
+	//! Position in the current chunk of a row of the open partition; invalid while only the remembered key has its
+	//! values.
 	optional_idx key_row;
 };
 

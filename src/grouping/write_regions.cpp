@@ -185,11 +185,12 @@ BoundStatement PlanCopy(Binder &binder, CopyStatement &statement) {
 	writer.overwrite = options.Flag("overwrite");
 	writer.ignore_existing = options.Flag("overwrite_or_ignore");
 	if (options.Flag("append")) {
-		throw BinderException("%s: APPEND is not supported, since files of two COPYs do not hold whole partitions together",
-		                      FORMAT);
+		throw BinderException(
+		    "%s: APPEND is not supported, since files of two COPYs do not hold whole partitions together", FORMAT);
 	}
 	if (partition_by.empty()) {
-		throw BinderException("%s: PARTITION_BY (column, ...) is required: each region holds whole groups of it", FORMAT);
+		throw BinderException("%s: PARTITION_BY (column, ...) is required: each region holds whole groups of it",
+		                      FORMAT);
 	}
 	auto bound = BindNumbered(binder, *info.select_statement, partition_by, regions);
 	bound.names.pop_back();

@@ -28,16 +28,18 @@ const DurationUnit UNITS[] = {{"w", 7 * 86400 * SECOND},
                               {"ns", 1}};
 
 [[noreturn]] void ThrowNoDuration(const string &text) {
-	throw BinderException("\"%s\" is no duration. Write integers with units, such as 1m, 1h30m or 500ms; the units are w, d, h, m, "
-	                      "s, ms, us and ns",
-	                      text);
+	throw BinderException(
+	    "\"%s\" is no duration. Write integers with units, such as 1m, 1h30m or 500ms; the units are w, d, h, m, "
+	    "s, ms, us and ns",
+	    text);
 }
 
 int64_t UnitNanoseconds(const string &unit, const string &text) {
 	if (unit == "y" || unit == "year" || unit == "mo" || unit == "month") {
-		throw BinderException("\"%s\": Setting monthly intervals is not supported. Months and years differ in length; use days, "
-		                      "hours, ...",
-		                      text);
+		throw BinderException(
+		    "\"%s\": Setting monthly intervals is not supported. Months and years differ in length; use days, "
+		    "hours, ...",
+		    text);
 	}
 	for (auto &candidate : UNITS) {
 		if (unit == candidate.name) {
@@ -72,7 +74,8 @@ int64_t ParseDuration(const string &text) {
 		total += amount * UnitNanoseconds(lower.substr(unit, position - unit), text);
 	}
 	if (total % 1000 != 0) {
-		throw BinderException("\"%s\" is no whole number of microseconds, which is the smallest unit of an INTERVAL", text);
+		throw BinderException("\"%s\" is no whole number of microseconds, which is the smallest unit of an INTERVAL",
+		                      text);
 	}
 	total /= 1000;
 	if (total > NumericLimits<int64_t>::Maximum()) {

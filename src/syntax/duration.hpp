@@ -4,8 +4,8 @@
 // syntax/duration.hpp
 //
 // Durations as IoTDB writes them: 1m, 1h30m, 500ms.
-// Errors: BinderException for months and years, whose length varies, for unknown units, for parts of a microsecond and for sums that
-// no INTERVAL can hold.
+// Errors: BinderException for months and years, whose length varies, for unknown units, for parts of a microsecond and
+// for sums that no INTERVAL can hold.
 //===----------------------------------------------------------------------===//
 
 #pragma once

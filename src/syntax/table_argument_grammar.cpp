@@ -210,8 +210,8 @@ private:
 		}
 		auto count = written.size() - extra;
 		if (count > maximum) {
-			throw BinderException("%s: Too many arguments. Expected at most %llu arguments, got %llu arguments", function, maximum,
-			                      count);
+			throw BinderException("%s: Too many arguments. Expected at most %llu arguments, got %llu arguments",
+			                      function, maximum, count);
 		}
 		for (auto &argument : written) {
 			if (!argument.name.empty() && !seen.insert(argument.name).second) {
@@ -219,7 +219,8 @@ private:
 			}
 		}
 		if (named != 0 && named != count && !OnlyTheTableIsPositional(named, count)) {
-			throw BinderException("%s: All arguments must be passed by name or all must be passed positionally", function);
+			throw BinderException("%s: All arguments must be passed by name or all must be passed positionally",
+			                      function);
 		}
 	}
 
@@ -246,7 +247,8 @@ private:
 
 	FunctionArgument Scalar(WrittenArgument &argument, idx_t position) {
 		auto name = ParameterName(argument, position);
-		if (argument.table || argument.partitioned || !argument.ordering.empty() || IsQualifiedName(*argument.expression)) {
+		if (argument.table || argument.partitioned || !argument.ordering.empty() ||
+		    IsQualifiedName(*argument.expression)) {
 			throw BinderException("%s: Invalid argument %s. Expected scalar argument, got table", function, name);
 		}
 		if (argument.expression->GetExpressionClass() == ExpressionClass::SUBQUERY) {
@@ -269,10 +271,11 @@ private:
 	}
 
 	//! "1" followed by "h30m" is how the tokenizer sees 1h30m.
-	unique_ptr<ParsedExpression> Duration(const ParsedExpression &number, const TableAlias &unit, const string &name) const {
+	unique_ptr<ParsedExpression> Duration(const ParsedExpression &number, const TableAlias &unit,
+	                                      const string &name) const {
 		if (number.GetExpressionClass() != ExpressionClass::CONSTANT || !unit.column_name_alias.empty()) {
-			throw BinderException("%s: Invalid argument %s. Expected scalar argument, got %s with alias %s", function, name,
-			                      number.ToString(), unit.name.GetIdentifierName());
+			throw BinderException("%s: Invalid argument %s. Expected scalar argument, got %s with alias %s", function,
+			                      name, number.ToString(), unit.name.GetIdentifierName());
 		}
 		auto micros = ParseDuration(number.ToString() + unit.name.GetIdentifierName());
 		auto text = Value::INTERVAL(0, 0, micros).ToString();
@@ -293,9 +296,10 @@ private:
 		result.emplace_back(Query(argument));
 		if (argument.partitioned) {
 			if (definition.semantics == TableSemantics::ROW) {
-				throw BinderException("%s: Invalid argument %s. Partitioning can not be specified for table argument with row "
-				                      "semantics",
-				                      function, definition.table_parameter);
+				throw BinderException(
+				    "%s: Invalid argument %s. Partitioning can not be specified for table argument with row "
+				    "semantics",
+				    function, definition.table_parameter);
 			}
 			vector<string> names;
 			for (auto &key : argument.partition) {
@@ -326,7 +330,7 @@ private:
 		}
 		return argument.expression->GetExpressionClass() == ExpressionClass::COLUMN_REF
 		           ? argument.expression->Cast<ColumnRefExpression>().GetColumnName()
-		           : Identifier();
+				   : Identifier();
 	}
 
 	unique_ptr<ParsedExpression> Query(WrittenArgument &argument) {
@@ -424,7 +428,8 @@ private:
 arena_ptr<TransformResultValue> TransformCall(PEGTransformer &transformer, ParseResult &result) {
 	auto &parts = result.Cast<ListParseResult>();
 	auto &name_rule = Parts(parts.GetChild(1)).GetChild(0);
-	auto &keyword = name_rule.type == ParseResultType::CHOICE ? name_rule.Cast<ChoiceParseResult>().GetResult() : name_rule;
+	auto &keyword =
+	    name_rule.type == ParseResultType::CHOICE ? name_rule.Cast<ChoiceParseResult>().GetResult() : name_rule;
 	auto name = keyword.Cast<KeywordParseResult>().keyword;
 	vector<WrittenArgument> arguments;
 	for (auto &argument : ParenthesizedItems(parts.GetChild(2))) {
@@ -472,7 +477,8 @@ string FunctionNameRule() {
 	return "MerganserFunctionName <- " + StringUtil::Join(names, " / ");
 }
 
-grammar_transform_process_function_t Process(arena_ptr<TransformResultValue> (*finalize)(PEGTransformer &, ParseResult &)) {
+grammar_transform_process_function_t Process(arena_ptr<TransformResultValue> (*finalize)(PEGTransformer &,
+                                                                                         ParseResult &)) {
 	return [finalize](PEGTransformer &transformer, ParseResult &result) {
 		return transformer.MakeProcess<FinalizeTransformProcess>(transformer, result, finalize);
 	};
@@ -506,17 +512,19 @@ vector<GrammarChange> TableArgumentGrammar::Changes() {
 	         string("MerganserAliased <- MerganserRelation TableAlias"),
 	         string("MerganserPlain <- MerganserRelation"),
 	         string("MerganserArgumentBody <- MerganserPartitioned / MerganserOrdered / MerganserAliasedPartitioned / "
-	                "MerganserAliasedOrdered / MerganserAliased / MerganserPlain"),
+			        "MerganserAliasedOrdered / MerganserAliased / MerganserPlain"),
 	         string("MerganserArgumentName <- TypeFuncName NamedParameterAssignment"),
 	         string("MerganserArgument <- MerganserArgumentName? MerganserArgumentBody"),
 	     }) {
 		changes.push_back(GrammarChange::AddRule(rule));
 	}
-	changes.push_back(GrammarChange::AddRule("MerganserTableFunction <- Lateral? MerganserFunctionName "
-	                                         "Parens(List(MerganserArgument)?) WithOrdinality? TableAlias? SampleClause?",
-	                                         Process(TransformCall)));
-	changes.push_back(GrammarChange::AddRule("MerganserWrappedTableFunction <- 'TABLE' Parens(MerganserTableFunction) TableAlias?",
-	                                         Process(TransformWrappedCall)));
+	changes.push_back(
+	    GrammarChange::AddRule("MerganserTableFunction <- Lateral? MerganserFunctionName "
+		                       "Parens(List(MerganserArgument)?) WithOrdinality? TableAlias? SampleClause?",
+		                       Process(TransformCall)));
+	changes.push_back(
+	    GrammarChange::AddRule("MerganserWrappedTableFunction <- 'TABLE' Parens(MerganserTableFunction) TableAlias?",
+		                       Process(TransformWrappedCall)));
 	changes.push_back(GrammarChange::PrependChoice("TableFunction", "MerganserTableFunction"));
 	changes.push_back(GrammarChange::PrependChoice("TableFunction", "MerganserWrappedTableFunction"));
 	return changes;

@@ -11,16 +11,18 @@ bool OrderItem::operator==(const OrderItem &other) const {
 int64_t TimeColumn::Span(const string &function, const string &parameter, const Value &value) const {
 	if (type.IsIntegral()) {
 		if (value.type().id() != LogicalTypeId::BIGINT) {
-			throw BinderException("%s: Invalid scalar argument '%s'. The time column has type %s, so %s is an integer count, "
-			                      "not a duration",
-			                      function, parameter, type.ToString(), parameter);
+			throw BinderException(
+			    "%s: Invalid scalar argument '%s'. The time column has type %s, so %s is an integer count, "
+			    "not a duration",
+			    function, parameter, type.ToString(), parameter);
 		}
 		return BigIntValue::Get(value);
 	}
 	if (value.type().id() != LogicalTypeId::INTERVAL) {
-		throw BinderException("%s: Invalid scalar argument '%s'. The time column has type %s, so %s is a duration (1m, 1h30m, "
-		                      "500ms) or an INTERVAL, not an integer",
-		                      function, parameter, type.ToString(), parameter);
+		throw BinderException(
+		    "%s: Invalid scalar argument '%s'. The time column has type %s, so %s is a duration (1m, 1h30m, "
+		    "500ms) or an INTERVAL, not an integer",
+		    function, parameter, type.ToString(), parameter);
 	}
 	auto micros = Interval::GetMicro(IntervalValue::Get(value));
 	int64_t unit = 1;
@@ -46,8 +48,8 @@ int64_t TimeColumn::Span(const string &function, const string &parameter, const 
 		break;
 	}
 	if (micros % unit != 0) {
-		throw BinderException("%s: Invalid scalar argument %s, should be a whole number of the units of its %s column", function,
-		                      parameter, type.ToString());
+		throw BinderException("%s: Invalid scalar argument %s, should be a whole number of the units of its %s column",
+		                      function, parameter, type.ToString());
 	}
 	return micros / unit;
 }
@@ -125,9 +127,10 @@ idx_t BoundArguments::Column(const string &parameter) const {
 			return column;
 		}
 	}
-	throw BinderException("%s: Required column [%s] not found in the source table argument. %s names a column, and the input "
-	                      "has: %s",
-	                      function, wanted, parameter, StringUtil::Join(table.names, ", "));
+	throw BinderException(
+	    "%s: Required column [%s] not found in the source table argument. %s names a column, and the input "
+	    "has: %s",
+	    function, wanted, parameter, StringUtil::Join(table.names, ", "));
 }
 
 TimeColumn BoundArguments::Time(const string &parameter) const {
@@ -146,27 +149,30 @@ TimeColumn BoundArguments::Time(const string &parameter) const {
 	case LogicalTypeId::BIGINT:
 		return result;
 	default:
-		throw BinderException("%s: The type of the column [%s] is not as expected. A time column is a TIMESTAMP, DATE, TINYINT, "
-		                      "SMALLINT, INTEGER or BIGINT, not %s",
-		                      function, table.names[result.column], result.type.ToString());
+		throw BinderException(
+		    "%s: The type of the column [%s] is not as expected. A time column is a TIMESTAMP, DATE, TINYINT, "
+		    "SMALLINT, INTEGER or BIGINT, not %s",
+		    function, table.names[result.column], result.type.ToString());
 	}
 }
 
 void BoundArguments::RequireOrderedBy(const string &parameter) const {
 	auto column = Column(parameter);
 	if (table.ordering.empty()) {
-		throw BinderException("%s: Table argument with set semantics requires an ORDER BY clause. Write ORDER BY %s", function,
-		                      table.names[column]);
+		throw BinderException("%s: Table argument with set semantics requires an ORDER BY clause. Write ORDER BY %s",
+		                      function, table.names[column]);
 	}
 	if (table.ordering.size() != 1 || table.ordering[0].column != column) {
-		throw BinderException("%s: The ORDER BY clause of the DATA argument must contain exactly the time column specified by "
-		                      "the %s argument. Write ORDER BY %s",
-		                      function, parameter, table.names[column]);
+		throw BinderException(
+		    "%s: The ORDER BY clause of the DATA argument must contain exactly the time column specified by "
+		    "the %s argument. Write ORDER BY %s",
+		    function, parameter, table.names[column]);
 	}
 	if (table.ordering[0].direction != OrderType::ASCENDING) {
-		throw BinderException("%s: The ORDER BY clause of the DATA argument must sort the time column in ascending order. "
-		                      "Write ORDER BY %s",
-		                      function, table.names[column]);
+		throw BinderException(
+		    "%s: The ORDER BY clause of the DATA argument must sort the time column in ascending order. "
+		    "Write ORDER BY %s",
+		    function, table.names[column]);
 	}
 }
 

@@ -69,8 +69,8 @@ public:
 	string String(const string &parameter) const;
 	//! Position of the column that a COLUMN parameter names.
 	idx_t Column(const string &parameter) const;
-	//! The column that a COLUMN parameter names, which has to hold times: TIMESTAMP in any precision, with or without zone,
-	//! DATE or an integer type.
+	//! The column that a COLUMN parameter names, which has to hold times: TIMESTAMP in any precision, with or without
+	//! zone, DATE or an integer type.
 	TimeColumn Time(const string &parameter) const;
 	//! ORDER BY has to be exactly this column, ascending.
 	void RequireOrderedBy(const string &parameter) const;

@@ -65,8 +65,8 @@ unique_ptr<BoundProcessor> CapacityFunction::Bind(ClientContext &context, const 
 	auto slide = arguments.HasValue("SLIDE") ? arguments.Integer("SLIDE") : size;
 	auto windows = (size - 1) / slide + 1;
 	if (windows > MOST_WINDOWS) {
-		throw BinderException("%s: SIZE is more than %lld times SLIDE, so every row would be in that many windows", name,
-		                      MOST_WINDOWS);
+		throw BinderException("%s: SIZE is more than %lld times SLIDE, so every row would be in that many windows",
+		                      name, MOST_WINDOWS);
 	}
 	auto result = make_uniq<BoundCapacity>();
 	result->size = static_cast<idx_t>(size);

@@ -52,11 +52,11 @@ Value Parameter(const string &name, const string &type, bool required, Value def
 
 Value Parameters(const TableFunctionDefinition &function) {
 	vector<Value> result;
-	result.push_back(Parameter(function.table_parameter, "TABLE", true, Value(LogicalType::VARCHAR),
-	                           Value(LogicalType::VARCHAR)));
+	result.push_back(
+	    Parameter(function.table_parameter, "TABLE", true, Value(LogicalType::VARCHAR), Value(LogicalType::VARCHAR)));
 	for (auto &parameter : function.parameters) {
-		auto default_value = parameter.default_value.IsNull() ? Value(LogicalType::VARCHAR)
-		                                                      : Value(parameter.default_value.ToString());
+		auto default_value =
+		    parameter.default_value.IsNull() ? Value(LogicalType::VARCHAR) : Value(parameter.default_value.ToString());
 		result.push_back(
 		    Parameter(parameter.name, parameter.TypeName(), parameter.required, default_value, Allowed(parameter)));
 	}

@@ -3,9 +3,9 @@
 //
 // table_functions/list_table_functions.hpp
 //
-// FROM merganser_table_functions() lists the table functions there are: one row each, with name, description, semantics ('row' or 'set'),
-// parameters (a list of structs: name, type, required, default_value, allowed), output ('pass_through' or 'own_rows'), preserves_order and
-// splittable.
+// FROM merganser_table_functions() lists the table functions there are: one row each, with name, description, semantics
+// ('row' or 'set'), parameters (a list of structs: name, type, required, default_value, allowed), output
+// ('pass_through' or 'own_rows'), preserves_order and splittable.
 //===----------------------------------------------------------------------===//
 
 #pragma once

@@ -57,8 +57,9 @@ string ParameterDefinition::TypeName() const {
 
 void ParameterDefinition::ThrowWrongType(const string &function, const Value &passed) const {
 	if (passed.type().id() == LogicalTypeId::VARCHAR) {
-		throw BinderException("%s: Invalid scalar argument '%s'. Expected scalar argument of type %s, got table or text '%s'",
-		                      function, name, TypeName(), StringValue::Get(passed));
+		throw BinderException(
+		    "%s: Invalid scalar argument '%s'. Expected scalar argument of type %s, got table or text '%s'", function,
+		    name, TypeName(), StringValue::Get(passed));
 	}
 	throw BinderException("%s: Invalid scalar argument '%s'. Expected type %s, got %s", function, name, TypeName(),
 	                      passed.type().ToString());
@@ -119,9 +120,10 @@ void ParameterDefinition::CheckSign(const string &function, const Value &value) 
 	if (value.type().id() == LogicalTypeId::INTERVAL) {
 		auto interval = IntervalValue::Get(value);
 		if (interval.months != 0) {
-			throw BinderException("%s: Invalid scalar argument %s: Setting monthly intervals is not supported. Months and "
-			                      "years differ in length; use days, hours, ...",
-			                      function, name);
+			throw BinderException(
+			    "%s: Invalid scalar argument %s: Setting monthly intervals is not supported. Months and "
+			    "years differ in length; use days, hours, ...",
+			    function, name);
 		}
 		auto micros = Interval::GetMicro(interval);
 		sign = micros > 0 ? 1 : (micros < 0 ? -1 : 0);

@@ -3,18 +3,19 @@
 //
 // table_functions/processor.hpp
 //
-// The interface every table function implements. A processor sees one partition at a time, its rows in the order the call
-// asked for, a slice of a chunk at a time:
+// The interface every table function implements. A processor sees one partition at a time, its rows in the order the
+// call asked for, a slice of a chunk at a time:
 //   BeginPartition, Consume (one or more times), EndPartition
 // and emits rows in one of two ways:
-//   * a pass-through function (SESSION, VARIATION, ...) names input rows, by their number within the partition, with values
+//   * a pass-through function (SESSION, VARIATION, ...) names input rows, by their number within the partition, with
+//   values
 //     for its proper columns. The framework hands those input rows on by reference; rows that a processor still needs
 //     to emit after Consume returns are held, chunk by chunk, until it releases them;
 //   * any other function (M4, FFT, ...) writes rows of its own. The framework adds the partition columns.
-// Row numbers count from 0 within the partition. A processor never sees partition columns, other columns than it required,
-// or two partitions at once, so it needs no code for grouping, parallelism, pruning or spilling.
-// One processor object serves all partitions of one thread, one after the other: BeginPartition has to reset it.
-// Errors: throw InvalidInputException with the function's name; see docs/playbooks/add_a_table_function.md.
+// Row numbers count from 0 within the partition. A processor never sees partition columns, other columns than it
+// required, or two partitions at once, so it needs no code for grouping, parallelism, pruning or spilling. One
+// processor object serves all partitions of one thread, one after the other: BeginPartition has to reset it. Errors:
+// throw InvalidInputException with the function's name; see docs/playbooks/add_a_table_function.md.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -70,8 +71,8 @@ public:
 
 	// Pass-through functions.
 
-	//! Emits `count` input rows of this partition, from row number `first_row` on, all with the same proper values, which
-	//! have to follow: one SetProper for each proper column.
+	//! Emits `count` input rows of this partition, from row number `first_row` on, all with the same proper values,
+	//! which have to follow: one SetProper for each proper column.
 	void EmitRows(idx_t first_row, idx_t count) {
 		runs.push_back(Run {partition_start + first_row, count});
 	}
@@ -83,8 +84,8 @@ public:
 		memcpy(&bits, &value, sizeof(T));
 		run_values[column].push_back(bits);
 	}
-	//! Rows of this partition before `row` will not be emitted any more. Every pass-through processor calls it at the end of
-	//! Consume: what is not released is held in memory.
+	//! Rows of this partition before `row` will not be emitted any more. Every pass-through processor calls it at the
+	//! end of Consume: what is not released is held in memory.
 	void ReleaseBefore(idx_t row) {
 		released = partition_start + row;
 	}

@@ -23,7 +23,8 @@ const char *TableFunctionBinding::OrderByArgument() {
 namespace {
 
 struct DefinitionInfo : public TableFunctionInfo {
-	explicit DefinitionInfo(shared_ptr<const TableFunctionDefinition> definition_p) : definition(std::move(definition_p)) {
+	explicit DefinitionInfo(shared_ptr<const TableFunctionDefinition> definition_p)
+	    : definition(std::move(definition_p)) {
 	}
 	shared_ptr<const TableFunctionDefinition> definition;
 };
@@ -65,11 +66,12 @@ private:
 		auto positional = input.inputs.size() - 1;
 		auto passed_count = positional + passed.size();
 		if (passed_count > definition.parameters.size()) {
-			throw BinderException("%s: Too many arguments. Expected at most %llu arguments, got %llu arguments", function,
-			                      definition.parameters.size() + 1, passed_count + 1);
+			throw BinderException("%s: Too many arguments. Expected at most %llu arguments, got %llu arguments",
+			                      function, definition.parameters.size() + 1, passed_count + 1);
 		}
 		if (positional > 0 && !passed.empty()) {
-			throw BinderException("%s: All arguments must be passed by name or all must be passed positionally", function);
+			throw BinderException("%s: All arguments must be passed by name or all must be passed positionally",
+			                      function);
 		}
 		for (idx_t i = 0; i < positional; i++) {
 			passed[definition.parameters[i].name] = input.inputs[i + 1];
@@ -134,17 +136,19 @@ private:
 	void CheckOrderable(const char *clause, idx_t column) const {
 		auto &type = table.types[column];
 		if (type.id() == LogicalTypeId::VARCHAR && !StringType::GetCollation(type).empty()) {
-			throw BinderException("%s: Column %s has collation %s, and therefore cannot be used in %s. Order a column without "
-			                      "collation, for instance %s COLLATE \"binary\"",
-			                      function, table.names[column], StringType::GetCollation(type), clause, table.names[column]);
+			throw BinderException(
+			    "%s: Column %s has collation %s, and therefore cannot be used in %s. Order a column without "
+			    "collation, for instance %s COLLATE \"binary\"",
+			    function, table.names[column], StringType::GetCollation(type), clause, table.names[column]);
 		}
 	}
 
 	void ReadPartition(const Value &value) {
 		if (definition.semantics == TableSemantics::ROW) {
-			throw BinderException("%s: Invalid argument %s. Partitioning can not be specified for table argument with row "
-			                      "semantics",
-			                      function, definition.table_parameter);
+			throw BinderException(
+			    "%s: Invalid argument %s. Partitioning can not be specified for table argument with row "
+			    "semantics",
+			    function, definition.table_parameter);
 		}
 		for (auto &name : Texts(TableFunctionBinding::PartitionByArgument(), value)) {
 			idx_t column;
@@ -161,8 +165,9 @@ private:
 
 	void ReadOrdering(const Value &value) {
 		if (definition.semantics == TableSemantics::ROW) {
-			throw BinderException("%s: Invalid argument %s. Ordering can not be specified for table argument with row semantics",
-			                      function, definition.table_parameter);
+			throw BinderException(
+			    "%s: Invalid argument %s. Ordering can not be specified for table argument with row semantics",
+			    function, definition.table_parameter);
 		}
 		for (auto &text : Texts(TableFunctionBinding::OrderByArgument(), value)) {
 			auto item = ReadOrderItem(text);
@@ -199,8 +204,7 @@ private:
 	}
 
 	static bool CutSuffix(string &text, const string &suffix) {
-		if (text.size() < suffix.size() ||
-		    !StringUtil::CIEquals(text.substr(text.size() - suffix.size()), suffix)) {
+		if (text.size() < suffix.size() || !StringUtil::CIEquals(text.substr(text.size() - suffix.size()), suffix)) {
 			return false;
 		}
 		text = text.substr(0, text.size() - suffix.size());
@@ -238,8 +242,9 @@ void RefuseOuterColumns(const string &function, LogicalOperator &input) {
 	OuterColumns outer;
 	outer.VisitOperator(input);
 	if (outer.found) {
-		throw BinderException("%s: the table argument refers to column %s of another table (LATERAL), which is not supported",
-		                      function, outer.found->GetName().GetIdentifierName());
+		throw BinderException(
+		    "%s: the table argument refers to column %s of another table (LATERAL), which is not supported", function,
+		    outer.found->GetName().GetIdentifierName());
 	}
 }
 

@@ -31,9 +31,10 @@ unique_ptr<Processor> MakeForTimeType(const LogicalType &type, ARGS &&...args) {
 
 //! Every function with a time column refuses NULL there.
 [[noreturn]] inline void ThrowNullTime(const string &function, const string &column) {
-	throw InvalidInputException("%s: the time column [%s] is NULL in a row. Leave such rows out of the input: DATA => (SELECT * "
-	                            "FROM ... WHERE %s IS NOT NULL)",
-	                            function, column, column);
+	throw InvalidInputException(
+	    "%s: the time column [%s] is NULL in a row. Leave such rows out of the input: DATA => (SELECT * "
+	    "FROM ... WHERE %s IS NOT NULL)",
+	    function, column, column);
 }
 
 } // namespace merganser

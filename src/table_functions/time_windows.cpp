@@ -122,8 +122,8 @@ unique_ptr<BoundWindows> BindWindows(const string &function, const BoundArgument
 	result->required_columns = {time.column};
 	auto windows = (result->size - 1) / result->step + 1;
 	if (windows > MOST_WINDOWS) {
-		throw BinderException("%s: SIZE is more than %lld times %s, so every row would be in that many windows", function,
-		                      MOST_WINDOWS, step);
+		throw BinderException("%s: SIZE is more than %lld times %s, so every row would be in that many windows",
+		                      function, MOST_WINDOWS, step);
 	}
 	result->rows_per_row = static_cast<idx_t>(windows);
 	return result;
@@ -173,7 +173,8 @@ CumulateFunction::CumulateFunction() {
 unique_ptr<BoundProcessor> CumulateFunction::Bind(ClientContext &context, const BoundArguments &arguments) const {
 	auto result = BindWindows(name, arguments, "STEP");
 	if (result->size % result->step != 0) {
-		throw BinderException("%s: Cumulative table function requires size must be an integral multiple of step.", name);
+		throw BinderException("%s: Cumulative table function requires size must be an integral multiple of step.",
+		                      name);
 	}
 	return std::move(result);
 }

@@ -200,13 +200,15 @@ unique_ptr<BoundProcessor> VariationFunction::Bind(ClientContext &context, const
 	result->delta = arguments.Double("DELTA");
 	result->ignore_null = arguments.Boolean("IGNORE_NULL");
 	if (result->delta != 0 && !IsNumeric(result->type)) {
-		throw BinderException("%s: The type of the column [%s] is not as expected. The column type must be numeric if DELTA is "
-		                      "not 0. It is %s, and TINYINT, SMALLINT, INTEGER, BIGINT, FLOAT and DOUBLE are allowed",
-		                      name, arguments.Table().names[column], result->type.ToString());
+		throw BinderException(
+		    "%s: The type of the column [%s] is not as expected. The column type must be numeric if DELTA is "
+		    "not 0. It is %s, and TINYINT, SMALLINT, INTEGER, BIGINT, FLOAT and DOUBLE are allowed",
+		    name, arguments.Table().names[column], result->type.ToString());
 	}
 	if (result->type.id() == LogicalTypeId::VARCHAR && !StringType::GetCollation(result->type).empty()) {
-		throw BinderException("%s: The column [%s] has a collation, which is not supported. Use a column without collation",
-		                      name, arguments.Table().names[column]);
+		throw BinderException(
+		    "%s: The column [%s] has a collation, which is not supported. Use a column without collation", name,
+		    arguments.Table().names[column]);
 	}
 	result->names = {"window_index"};
 	result->types = {LogicalType::BIGINT};

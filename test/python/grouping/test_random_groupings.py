@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
+import merganser
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-import merganser
 
 KEYS = st.sampled_from(["a", "b", "a longer text than fits inline", None])
 TIMES = st.one_of(
@@ -118,7 +117,9 @@ def test_filters_on_keys_pass_and_others_stay(connection, rows, gap):
 
 
 def test_only_columns_in_use_are_scanned(connection, tmp_path):
-    connection.execute(f"COPY (SELECT i AS k, 2 AS time, 3 AS wide, 4 AS wider FROM range(9) r(i)) TO '{tmp_path}/t.parquet'")
+    connection.execute(
+        f"COPY (SELECT i AS k, 2 AS time, 3 AS wide, 4 AS wider FROM range(9) r(i)) TO '{tmp_path}/t.parquet'"
+    )
     call = f"SESSION(DATA => (FROM '{tmp_path}/t.parquet') PARTITION BY k ORDER BY time, GAP => 1)"
     plan = connection.execute(f"EXPLAIN SELECT window_end FROM (SELECT * FROM {call}) WHERE k = 1").fetchone()[1]
     assert "Filters: k = 1" in plan
