@@ -1,9 +1,15 @@
 #include "table_functions/table_function_registry.hpp"
 
 #include "table_functions/capacity.hpp"
+#include "table_functions/fft.hpp"
+#include "table_functions/highpass.hpp"
+#include "table_functions/lowpass.hpp"
+#include "table_functions/lttb.hpp"
+#include "table_functions/m4.hpp"
 #include "table_functions/session.hpp"
 #include "table_functions/time_windows.hpp"
 #include "table_functions/variation.hpp"
+#include "table_functions/xcorr.hpp"
 
 namespace merganser {
 
@@ -11,6 +17,8 @@ static vector<shared_ptr<const TableFunctionDefinition>> &Registered() {
 	static vector<shared_ptr<const TableFunctionDefinition>> functions {
 	    make_shared_ptr<TumbleFunction>(),   make_shared_ptr<HopFunction>(),       make_shared_ptr<CumulateFunction>(),
 	    make_shared_ptr<SessionFunction>(),  make_shared_ptr<VariationFunction>(), make_shared_ptr<CapacityFunction>(),
+	    make_shared_ptr<M4Function>(),       make_shared_ptr<LttbFunction>(),      make_shared_ptr<FftFunction>(),
+	    make_shared_ptr<LowpassFunction>(),  make_shared_ptr<HighpassFunction>(),  make_shared_ptr<XcorrFunction>(),
 	};
 	return functions;
 }
