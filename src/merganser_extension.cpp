@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "declarations/alter_interception.hpp"
+#include "exchange/exchange_copy.hpp"
+#include "exchange/exchange_scan.hpp"
 #include "late_materialization/late_materialization.hpp"
 #include "settings.hpp"
 #include "syntax/grammar.hpp"
@@ -22,6 +24,8 @@ static void Load(ExtensionLoader &loader) {
 	Grammar::Register(loader);  // parsing comes first
 	AlterInterception::Register(loader);   // ALTER that states declarations, or touches what they name
 	LateMaterialization::Register(loader); // on the bound plan, before DuckDB's optimizers
+	ExchangeCopy::Register(loader);        // what a stage writes
+	ExchangeScan::Register(loader);        // what the next stage reads
 }
 
 } // namespace merganser
