@@ -10,7 +10,9 @@
 #include "exchange/exchange_copy.hpp"
 #include "exchange/exchange_scan.hpp"
 #include "late_materialization/late_materialization.hpp"
+#include "report/stages_function.hpp"
 #include "settings.hpp"
+#include "stages/stages.hpp"
 #include "syntax/grammar.hpp"
 #include "version_guard.hpp"
 
@@ -26,6 +28,8 @@ static void Load(ExtensionLoader &loader) {
 	LateMaterialization::Register(loader); // on the bound plan, before DuckDB's optimizers
 	ExchangeCopy::Register(loader);        // what a stage writes
 	ExchangeScan::Register(loader);        // what the next stage reads
+	Stages::Register(loader);              // on the optimised plan, after everything that changes it
+	StagesFunction::Register(loader);      // shows what Stages would do
 }
 
 } // namespace merganser
