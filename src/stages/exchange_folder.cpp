@@ -9,17 +9,31 @@ namespace merganser {
 
 namespace {
 
-void MakePrivateFolder(const std::filesystem::path &path) {
-	std::error_code error;
-	std::filesystem::create_directories(path.parent_path(), error);
+//! Attempts at making a folder while other queries remove the one above it.
+const idx_t ATTEMPTS = 100;
+
+bool TryMakePrivateFolder(const std::filesystem::path &path, std::error_code &error) {
 	if (std::filesystem::create_directory(path, error)) {
 		std::filesystem::permissions(path, std::filesystem::perms::owner_all, error);
 	}
-	if (error || !std::filesystem::is_directory(path)) {
-		throw IOException("Cannot make the exchange folder \"%s\": %s; SET merganser_exchange_directory to a folder you "
-		                  "may write to",
-		                  path.string(), error.message());
+	return !error && std::filesystem::is_directory(path);
+}
+
+void MakePrivateFolders(const std::filesystem::path &root, const std::filesystem::path &folder) {
+	std::error_code error;
+	std::filesystem::create_directories(root.parent_path(), error);
+	for (idx_t attempt = 0; attempt < ATTEMPTS; attempt++) {
+		error.clear();
+		if (TryMakePrivateFolder(root, error) && TryMakePrivateFolder(folder, error)) {
+			return;
+		}
+		if (error != std::errc::no_such_file_or_directory) {
+			break;
+		}
 	}
+	throw IOException("Cannot make the exchange folder \"%s\": %s; SET merganser_exchange_directory to a folder you may "
+	                  "write to",
+	                  folder.string(), error.message());
 }
 
 std::filesystem::path Root(ClientContext &context) {
@@ -32,9 +46,8 @@ std::filesystem::path Root(ClientContext &context) {
 
 ExchangeFolder::ExchangeFolder(ClientContext &context) {
 	auto root = Root(context);
-	MakePrivateFolder(root);
 	auto folder = root / UUID::ToString(UUID::GenerateRandomUUID());
-	MakePrivateFolder(folder);
+	MakePrivateFolders(root, folder);
 	path = folder.string();
 }
 

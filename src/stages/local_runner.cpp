@@ -18,6 +18,13 @@ namespace {
 
 const std::chrono::milliseconds INTERRUPT_CHECK_INTERVAL(5);
 
+void Run(Connection &connection, const string &sql) {
+	auto result = connection.Query(sql);
+	if (result->HasError()) {
+		result->ThrowError();
+	}
+}
+
 unique_ptr<Connection> Connect(ClientContext &session) {
 	auto result = make_uniq<Connection>(*session.db);
 	auto &config = ClientConfig::GetConfig(*result->context);
@@ -25,12 +32,10 @@ unique_ptr<Connection> Connect(ClientContext &session) {
 	config.enable_profiler = false;
 	config.enable_progress_bar = false;
 	config.get_result_collector = nullptr;
-	ClientData::Get(*result->context)
-	    .catalog_search_path->Set(ClientData::Get(session).catalog_search_path->GetSetPaths(),
-	                              CatalogSetPathType::SET_DIRECTLY);
-	auto reset = result->Query("SET merganser_runner = ''");
-	if (reset->HasError()) {
-		reset->ThrowError();
+	Run(*result, "SET merganser_runner = ''");
+	auto &search_path = ClientData::Get(session).catalog_search_path->GetSetPaths();
+	if (!search_path.empty()) {
+		Run(*result, "SET search_path = " + Value(CatalogSearchEntry::ListToString(search_path)).ToSQLString());
 	}
 	return result;
 }

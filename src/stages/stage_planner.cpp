@@ -139,9 +139,32 @@ JoinKeys EqualKeys(LogicalOperator &op) {
 	return result;
 }
 
-bool IsMadeOnce(const string &function) {
-	static const unordered_set<string> names {"random", "uuid", "gen_random_uuid", "uuidv4", "uuidv7"};
+//! Volatile, yet the same in every task: each row is computed once, in one of them.
+bool MayRunInTask(const string &function) {
+	static const unordered_set<string> names {"random", "uuid", "gen_random_uuid", "uuidv4", "uuidv7", "error"};
 	return names.count(function) > 0;
+}
+
+//! Constant within a query because the session says so, other than by settings, which tasks have too.
+bool AsksTheSession(const string &function) {
+	static const unordered_set<string> names {
+	    "now",           "today",           "get_current_timestamp", "get_current_time",      "current_date",
+	    "current_localtime", "current_localtimestamp", "transaction_timestamp", "txid_current", "age",
+	    "current_schema", "current_schemas", "current_database",     "current_setting",       "getvariable",
+	    "in_search_path"};
+	return names.count(function) > 0;
+}
+
+bool IsBoundToSession(const BoundScalarFunction &function) {
+	auto name = function.GetName().GetIdentifierName();
+	switch (function.GetStability()) {
+	case FunctionStability::CONSISTENT:
+		return false;
+	case FunctionStability::CONSISTENT_WITHIN_QUERY:
+		return AsksTheSession(name);
+	default:
+		return !MayRunInTask(name);
+	}
 }
 
 //! A function whose value depends on the session or changes it must not run elsewhere.
@@ -150,9 +173,8 @@ string FindBoundToSession(LogicalOperator &op) {
 	LogicalOperatorVisitor::EnumerateExpressions(op, [&](unique_ptr<Expression> *expression) {
 		ExpressionIterator::VisitExpressionMutable<BoundFunctionExpression>(
 		    *expression, [&](BoundFunctionExpression &function, unique_ptr<Expression> &) {
-			    auto name = function.Function().GetName().GetIdentifierName();
-			    if (function.Function().GetStability() != FunctionStability::CONSISTENT && !IsMadeOnce(name)) {
-				    found = name;
+			    if (IsBoundToSession(function.Function())) {
+				    found = function.Function().GetName().GetIdentifierName();
 			    }
 		    });
 	});

@@ -8,7 +8,6 @@
 #include "duckdb/optimizer/column_binding_replacer.hpp"
 #include "duckdb/planner/binder.hpp"
 #include "duckdb/planner/expression/bound_aggregate_expression.hpp"
-#include "duckdb/planner/expression/bound_cast_expression.hpp"
 #include "duckdb/planner/expression/bound_columnref_expression.hpp"
 #include "duckdb/planner/operator/logical_projection.hpp"
 
@@ -36,14 +35,29 @@ bool IsPossibleFor(const BoundAggregateExpression &aggregate) {
 	       IsListed(function.GetName().GetIdentifierName(), aggregate.GetChildren().size());
 }
 
-unique_ptr<Expression> Finalize(ClientContext &context, unique_ptr<Expression> state, const LogicalType &type) {
-	FunctionBinder binder(context);
+//! DuckDB's optimiser turns sum of decimals into sum_no_overflow, whose state does not know their scale: take sum again.
+unique_ptr<BoundAggregateExpression> WithFullState(ClientContext &context, const Expression &expression) {
+	auto result = unique_ptr_cast<Expression, BoundAggregateExpression>(expression.Copy());
+	if (result->Function().GetName() != "sum_no_overflow") {
+		return result;
+	}
+	auto filter = std::move(result->GetFilterMutable());
+	auto arguments = std::move(result->GetChildrenMutable());
+	auto function = GetBuiltinAggregateFunction(context, "sum", {arguments[0]->GetReturnType()});
+	return FunctionBinder(context).BindAggregateFunction(std::move(function), std::move(arguments), std::move(filter));
+}
+
+//! The value of the state; its type must be that of the aggregate by itself, a cast could hide that the state lost something.
+unique_ptr<Expression> Finalize(ClientContext &context, unique_ptr<Expression> state, const Expression &aggregate) {
 	vector<unique_ptr<Expression>> arguments;
 	arguments.push_back(std::move(state));
-	ErrorData error;
 	auto function = GetBuiltinScalarFunction(context, "finalize", {arguments[0]->GetReturnType()});
-	auto result = binder.BindScalarFunction(function, std::move(arguments));
-	return BoundCastExpression::AddCastToType(context, std::move(result), type);
+	auto result = FunctionBinder(context).BindScalarFunction(function, std::move(arguments));
+	if (result->GetReturnType() != aggregate.GetReturnType()) {
+		throw NotImplementedException("The state of %s gives %s instead of %s", aggregate.ToString(),
+		                              result->GetReturnType().ToString(), aggregate.GetReturnType().ToString());
+	}
+	return result;
 }
 
 } // namespace
@@ -75,8 +89,7 @@ reference<LogicalOperator> TwoPhaseAggregate::Split(ClientContext &context, Bind
 		                                                      ColumnBinding(groups, ProjectionIndex(i))));
 	}
 	for (idx_t i = 0; i < whole.expressions.size(); i++) {
-		auto copy = unique_ptr_cast<Expression, BoundAggregateExpression>(whole.expressions[i]->Copy());
-		auto state = ExportAggregateFunction::Bind(std::move(copy));
+		auto state = ExportAggregateFunction::Bind(WithFullState(context, *whole.expressions[i]));
 		auto type = state->GetReturnType();
 		vector<unique_ptr<Expression>> arguments;
 		arguments.push_back(make_uniq<BoundColumnRefExpression>(type, ColumnBinding(partial_states, ProjectionIndex(i))));
@@ -84,7 +97,7 @@ reference<LogicalOperator> TwoPhaseAggregate::Split(ClientContext &context, Bind
 		combined.push_back(functions.BindAggregateFunction(std::move(combine), std::move(arguments)));
 		auto reference =
 		    make_uniq<BoundColumnRefExpression>(combined[i]->GetReturnType(), ColumnBinding(states, ProjectionIndex(i)));
-		outputs.push_back(Finalize(context, std::move(reference), whole.expressions[i]->GetReturnType()));
+		outputs.push_back(Finalize(context, std::move(reference), *whole.expressions[i]));
 		partial.push_back(std::move(state));
 	}
 
