@@ -31,24 +31,24 @@ const char *const EXCHANGE_DIRECTORY = "merganser_exchange_directory";
 vector<Setting> AllSettings() {
 	return {
 	    {LATE_MATERIALIZATION, LogicalType::BOOLEAN, Value::BOOLEAN(true),
-	     "Rewrite bounded top-N aggregates to group by the key alone and fetch determined columns afterwards"},
+		 "Rewrite bounded top-N aggregates to group by the key alone and fetch determined columns afterwards"},
 	    {LATE_MATERIALIZATION_MAX_ROWS, LogicalType::UBIGINT, Value::UBIGINT(10000),
-	     "Largest LIMIT + OFFSET for which late materialization is considered"},
+		 "Largest LIMIT + OFFSET for which late materialization is considered"},
 	    {LATE_MATERIALIZATION_MAX_CHAIN, LogicalType::UBIGINT, Value::UBIGINT(4),
-	     "Largest number of tables a late materialization may fetch columns from"},
+		 "Largest number of tables a late materialization may fetch columns from"},
 	    {LATE_MATERIALIZATION_COST, LogicalType::BOOLEAN, Value::BOOLEAN(true),
-	     "Decline late materialization where it is estimated not to pay; off rewrites wherever it is sound"},
+		 "Decline late materialization where it is estimated not to pay; off rewrites wherever it is sound"},
 	    {RUNNER, LogicalType::VARCHAR, Value(""),
-	     "What runs queries in stages: local (threads of this process), or empty for DuckDB alone"},
+		 "What runs queries in stages: local (threads of this process), or empty for DuckDB alone"},
 	    {TASKS, LogicalType::UBIGINT, Value::UBIGINT(8), "Number of tasks a stage is divided into"},
 	    {SLOTS, LogicalType::UBIGINT, Value::UBIGINT(0),
-	     "Number of tasks that run at the same time; 0 takes the setting threads"},
+		 "Number of tasks that run at the same time; 0 takes the setting threads"},
 	    {DISTRIBUTE_MIN_BYTES, LogicalType::UBIGINT, Value::UBIGINT(idx_t(256) << 20),
-	     "Queries that read less than this, about, run in DuckDB alone; 0 always runs in stages"},
+		 "Queries that read less than this, about, run in DuckDB alone; 0 always runs in stages"},
 	    {BROADCAST_MAX_BYTES, LogicalType::UBIGINT, Value::UBIGINT(idx_t(64) << 20),
-	     "Largest side of a join that goes to all tasks, about; 0 hashes both sides wherever that is possible"},
+		 "Largest side of a join that goes to all tasks, about; 0 hashes both sides wherever that is possible"},
 	    {EXCHANGE_DIRECTORY, LogicalType::VARCHAR, Value(""),
-	     "Folder for exchange files; empty takes the system's temporary folder"},
+		 "Folder for exchange files; empty takes the system's temporary folder"},
 	};
 }
 

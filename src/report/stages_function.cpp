@@ -46,7 +46,8 @@ unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &in
 	auto result = make_uniq<StagesData>();
 	string reason;
 	if (!Stages::TryReplace(context, *planner.binder, plan, reason)) {
-		result->rows.push_back({Value::UBIGINT(1), Value("gather"), Value(""), Value::UBIGINT(1), Value(sql), Value(reason)});
+		result->rows.push_back(
+		    {Value::UBIGINT(1), Value("gather"), Value(""), Value::UBIGINT(1), Value(sql), Value(reason)});
 		return std::move(result);
 	}
 	for (auto &stage : plan->Cast<LogicalStagedQuery>().Stages().stages) {

@@ -31,9 +31,10 @@ void MakePrivateFolders(const std::filesystem::path &root, const std::filesystem
 			break;
 		}
 	}
-	throw IOException("Cannot make the exchange folder \"%s\": %s; SET merganser_exchange_directory to a folder you may "
-	                  "write to",
-	                  folder.string(), error.message());
+	throw IOException(
+	    "Cannot make the exchange folder \"%s\": %s; SET merganser_exchange_directory to a folder you may "
+	    "write to",
+	    folder.string(), error.message());
 }
 
 std::filesystem::path Root(ClientContext &context) {

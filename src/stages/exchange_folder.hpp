@@ -3,8 +3,8 @@
 //
 // stages/exchange_folder.hpp
 //
-// The folder of one execution of a query: <directory>/merganser-<user id>/<random>, for its owner only (mode 0700). It is removed
-// with everything in it when the object dies: at the end of the query, after an error and after a cancel.
+// The folder of one execution of a query: <directory>/merganser-<user id>/<random>, for its owner only (mode 0700). It
+// is removed with everything in it when the object dies: at the end of the query, after an error and after a cancel.
 // Errors: IOException naming the folder that could not be made.
 //===----------------------------------------------------------------------===//
 

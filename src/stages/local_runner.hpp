@@ -3,10 +3,11 @@
 //
 // stages/local_runner.hpp
 //
-// Runs the stages of a query in this process: each stage's tasks on `slots` threads, each thread with a connection of its own to
-// the same database, which has the settings and the search path of the session. A stage starts when the one before it is complete.
-// The first error ends the query and is thrown as the task threw it; an interrupt of the session interrupts every task.
-// Limit: a task sees committed data only; tables are therefore sent by the session, never read by a task.
+// Runs the stages of a query in this process: each stage's tasks on `slots` threads, each thread with a connection of
+// its own to the same database, which has the settings and the search path of the session. A stage starts when the one
+// before it is complete. The first error ends the query and is thrown as the task threw it; an interrupt of the session
+// interrupts every task. Limit: a task sees committed data only; tables are therefore sent by the session, never read
+// by a task.
 //===----------------------------------------------------------------------===//
 
 #pragma once

@@ -3,9 +3,9 @@
 //
 // stages/logical_exchange.hpp
 //
-// Stands in the plan of a stage for an input: the exchange of an earlier stage, or rows the session sends. It delivers the
-// bindings and types of the piece of plan it replaces, so that nothing above it changes. Exported as SQL it reads the columns
-// c0, c1, ... of a relation that a task binds to its exchange files.
+// Stands in the plan of a stage for an input: the exchange of an earlier stage, or rows the session sends. It delivers
+// the bindings and types of the piece of plan it replaces, so that nothing above it changes. Exported as SQL it reads
+// the columns c0, c1, ... of a relation that a task binds to its exchange files.
 //===----------------------------------------------------------------------===//
 
 #pragma once

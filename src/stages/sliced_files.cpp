@@ -61,7 +61,8 @@ vector<SlicedScan::File> ReadFooters(ClientContext &context, const vector<OpenFi
 	unordered_map<string, SlicedScan::File> by_path;
 	for (auto &row : *footers) {
 		auto path = row.GetValue<string>(0);
-		by_path[path] = {path, NumericCast<idx_t>(row.GetValue<int64_t>(1)), NumericCast<idx_t>(row.GetValue<int64_t>(2))};
+		by_path[path] = {path, NumericCast<idx_t>(row.GetValue<int64_t>(1)),
+		                 NumericCast<idx_t>(row.GetValue<int64_t>(2))};
 	}
 	vector<SlicedScan::File> result;
 	for (auto &file : files) {

@@ -3,11 +3,12 @@
 //
 // stages/sliced_files.hpp
 //
-// Problem: the tasks of a stage divide one scan. Parquet files are cut by file and row group: a slice is the whole scan with
+// Problem: the tasks of a stage divide one scan. Parquet files are cut by file and row group: a slice is the whole scan
+// with
 //   WHERE filename = 'a.parquet' AND file_row_number BETWEEN 0 AND 122879
-// which DuckDB answers by opening only that file and reading only those row groups. The list of files stays whole in the SQL, so
-// that the schema is the same in every task.
-// Limits: Parquet only; not with columns of the names filename and file_row_number, not with virtual columns.
+// which DuckDB answers by opening only that file and reading only those row groups. The list of files stays whole in
+// the SQL, so that the schema is the same in every task. Limits: Parquet only; not with columns of the names filename
+// and file_row_number, not with virtual columns.
 //===----------------------------------------------------------------------===//
 
 #pragma once

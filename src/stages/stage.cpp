@@ -27,7 +27,8 @@ string JsonText(const string &text) {
 	return result + "\"";
 }
 
-//! Where slice `task` begins in a scan of `rows` rows, moved to the start of a row group of `file` where that is fine enough.
+//! Where slice `task` begins in a scan of `rows` rows, moved to the start of a row group of `file` where that is fine
+//! enough.
 idx_t CutPoint(idx_t position, const SlicedScan::File &file, bool at_row_groups) {
 	if (!at_row_groups || file.row_groups == 0 || position >= file.rows) {
 		return MinValue(position, file.rows);
@@ -109,8 +110,8 @@ string Stage::InputsText() const {
 	}
 	for (auto &input : inputs) {
 		auto mode = input.mode == ReadMode::ALL ? "all of " : "";
-		result.push_back(mode + (input.stage.IsValid() ? "stage " + to_string(input.stage.GetIndex())
-		                                               : "rows sent by the session"));
+		result.push_back(
+		    mode + (input.stage.IsValid() ? "stage " + to_string(input.stage.GetIndex()) : "rows sent by the session"));
 	}
 	return StringUtil::Join(result, ", ");
 }

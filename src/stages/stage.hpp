@@ -3,8 +3,8 @@
 //
 // stages/stage.hpp
 //
-// A query in stages: every stage is a piece of DuckDB's optimised plan that ends at an exchange and begins at slices of files
-// and at the exchanges of other stages. A stage runs as one or several tasks; task i of n
+// A query in stages: every stage is a piece of DuckDB's optimised plan that ends at an exchange and begins at slices of
+// files and at the exchanges of other stages. A stage runs as one or several tasks; task i of n
 //   reads slice i of n of its sliced files,
 //   reads partition i of n of an exchange in mode PARTITION, all partitions of one in mode ALL,
 //   writes one exchange file.

@@ -111,11 +111,12 @@ struct JoinKeys {
 	vector<unique_ptr<Expression>> right;
 };
 
-//! The comparisons that only rows with equal values pass. None for MARK: its NULL depends on all rows of the right side.
+//! The comparisons that only rows with equal values pass. None for MARK: its NULL depends on all rows of the right
+//! side.
 JoinKeys EqualKeys(LogicalOperator &op) {
 	JoinKeys result;
-	auto is_comparison = op.type == LogicalOperatorType::LOGICAL_COMPARISON_JOIN ||
-	                     op.type == LogicalOperatorType::LOGICAL_ASOF_JOIN;
+	auto is_comparison =
+	    op.type == LogicalOperatorType::LOGICAL_COMPARISON_JOIN || op.type == LogicalOperatorType::LOGICAL_ASOF_JOIN;
 	if (!is_comparison || KindOf(op) == JoinType::MARK) {
 		return result;
 	}
@@ -124,8 +125,7 @@ JoinKeys EqualKeys(LogicalOperator &op) {
 			continue;
 		}
 		auto comparison = condition.GetComparisonType();
-		if (comparison != ExpressionType::COMPARE_EQUAL &&
-		    comparison != ExpressionType::COMPARE_NOT_DISTINCT_FROM) {
+		if (comparison != ExpressionType::COMPARE_EQUAL && comparison != ExpressionType::COMPARE_NOT_DISTINCT_FROM) {
 			continue;
 		}
 		auto &left = condition.GetLHS();
@@ -147,11 +147,22 @@ bool MayRunInTask(const string &function) {
 
 //! Constant within a query because the session says so, other than by settings, which tasks have too.
 bool AsksTheSession(const string &function) {
-	static const unordered_set<string> names {
-	    "now",           "today",           "get_current_timestamp", "get_current_time",      "current_date",
-	    "current_localtime", "current_localtimestamp", "transaction_timestamp", "txid_current", "age",
-	    "current_schema", "current_schemas", "current_database",     "current_setting",       "getvariable",
-	    "in_search_path"};
+	static const unordered_set<string> names {"now",
+	                                          "today",
+	                                          "get_current_timestamp",
+	                                          "get_current_time",
+	                                          "current_date",
+	                                          "current_localtime",
+	                                          "current_localtimestamp",
+	                                          "transaction_timestamp",
+	                                          "txid_current",
+	                                          "age",
+	                                          "current_schema",
+	                                          "current_schemas",
+	                                          "current_database",
+	                                          "current_setting",
+	                                          "getvariable",
+	                                          "in_search_path"};
 	return names.count(function) > 0;
 }
 
@@ -225,7 +236,7 @@ idx_t StagePlanner::Bytes(LogicalOperator &op) {
 	}
 	auto rows = op.has_estimated_cardinality ? op.estimated_cardinality : op.EstimateCardinality(context);
 	return rows > NumericLimits<idx_t>::Maximum() / MaxValue<idx_t>(width, 1) ? NumericLimits<idx_t>::Maximum()
-	                                                                         : rows * width;
+	                                                                          : rows * width;
 }
 
 unique_ptr<QueryStages> StagePlanner::Plan(unique_ptr<LogicalOperator> plan, string &reason) {
@@ -239,13 +250,14 @@ unique_ptr<QueryStages> StagePlanner::Plan(unique_ptr<LogicalOperator> plan, str
 	root = plan;
 	auto delivered = Cut(plan);
 	if (delivered.IsOneTask() && result->stages.empty()) {
-		reason = pending_reasons.empty() ? "no input can be divided among tasks"
-		                                 : StringUtil::Join(pending_reasons, "; ");
+		reason =
+		    pending_reasons.empty() ? "no input can be divided among tasks" : StringUtil::Join(pending_reasons, "; ");
 		return nullptr;
 	}
 	if (input_bytes < distribute_bytes) {
-		reason = StringUtil::Format("the input, about %llu bytes, is smaller than merganser_distribute_min_bytes = %llu",
-		                            input_bytes, distribute_bytes);
+		reason =
+		    StringUtil::Format("the input, about %llu bytes, is smaller than merganser_distribute_min_bytes = %llu",
+			                   input_bytes, distribute_bytes);
 		return nullptr;
 	}
 	AddStage(std::move(plan), delivered, {}, 1, "returns the rows of the query");
@@ -495,7 +507,8 @@ Partitioning StagePlanner::CutLimit(Slot &op) {
 	if (limit.limit_val.Type() == LimitNodeType::CONSTANT_VALUE && offset_is_known) {
 		auto offset = limit.offset_val.Type() == LimitNodeType::UNSET ? 0 : limit.offset_val.GetConstantValue();
 		auto rows = limit.limit_val.GetConstantValue() + offset;
-		auto local = make_uniq<LogicalLimit>(BoundLimitNode::ConstantValue(NumericCast<int64_t>(rows)), BoundLimitNode());
+		auto local =
+		    make_uniq<LogicalLimit>(BoundLimitNode::ConstantValue(NumericCast<int64_t>(rows)), BoundLimitNode());
 		local->children.push_back(std::move(op->children[0]));
 		op->children[0] = std::move(local);
 	}
@@ -625,8 +638,8 @@ Partitioning StagePlanner::CutSharedReference(Slot &op) {
 	StageInput input;
 	input.stage = entry->second.stage;
 	input.mode = ReadMode::PARTITION;
-	auto exchange = make_uniq<LogicalExchange>(input, op->GetColumnBindings(), reference.chunk_types,
-	                                           entry->second.sql_types);
+	auto exchange =
+	    make_uniq<LogicalExchange>(input, op->GetColumnBindings(), reference.chunk_types, entry->second.sql_types);
 	if (op->has_estimated_cardinality) {
 		exchange->SetEstimatedCardinality(op->estimated_cardinality);
 	}
@@ -719,7 +732,8 @@ Stage &StagePlanner::AddStage(Slot op, const Partitioning &delivered, vector<uni
 	stage->keys = keys.size();
 	stage->tasks = delivered.IsOneTask() ? 1 : tasks;
 	stage->partitions = partitions;
-	stage->estimated_rows = op->has_estimated_cardinality ? op->estimated_cardinality : op->EstimateCardinality(context);
+	stage->estimated_rows =
+	    op->has_estimated_cardinality ? op->estimated_cardinality : op->EstimateCardinality(context);
 	stage->reasons = std::move(pending_reasons);
 	pending_reasons.clear();
 	stage->reasons.push_back(reason);

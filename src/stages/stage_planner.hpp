@@ -3,10 +3,11 @@
 //
 // stages/stage_planner.hpp
 //
-// Problem: one process runs a plan on one machine. The planner cuts DuckDB's optimised plan into stages that several tasks run.
+// Problem: one process runs a plan on one machine. The planner cuts DuckDB's optimised plan into stages that several
+// tasks run.
 //
-// It walks the plan from the scans up. Each operator says what it needs of the rows below it (any split, equal keys together,
-// all rows in one task); where the rows below lie otherwise, and only there, an exchange is put in:
+// It walks the plan from the scans up. Each operator says what it needs of the rows below it (any split, equal keys
+// together, all rows in one task); where the rows below lie otherwise, and only there, an exchange is put in:
 //   aggregate      partial states per task, hashed by the groups, combined; or the rows hashed by the groups
 //   join           the small side to all tasks, where its kind allows that; or both sides hashed by the equal keys
 //   DISTINCT, EXCEPT, INTERSECT, window   rows hashed by the keys
@@ -14,10 +15,10 @@
 //   shared CTE     a stage of its own, computed once
 //   ORDER BY and everything else   all rows gathered in one task, with the reason
 //
-// Sound because an operator over a part of its rows gives the part of its result that belongs to it, where rows that meet
-// (equal keys) are together and a side that every row must see is complete in each task. An operator not listed is never cut.
-// Limits: order without ORDER BY is kept for scans, filters and projections only; grouping sets, samples, delim joins,
-// recursive CTEs and positional joins run on one task.
+// Sound because an operator over a part of its rows gives the part of its result that belongs to it, where rows that
+// meet (equal keys) are together and a side that every row must see is complete in each task. An operator not listed is
+// never cut. Limits: order without ORDER BY is kept for scans, filters and projections only; grouping sets, samples,
+// delim joins, recursive CTEs and positional joins run on one task.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -34,7 +35,8 @@ class StagePlanner {
 public:
 	StagePlanner(ClientContext &context, Binder &binder);
 
-	//! Cuts `plan` into stages; `plan` is consumed. Returns none, with the reason, where it cannot run in several tasks.
+	//! Cuts `plan` into stages; `plan` is consumed. Returns none, with the reason, where it cannot run in several
+	//! tasks.
 	unique_ptr<QueryStages> Plan(unique_ptr<LogicalOperator> plan, string &reason);
 
 	//! The plans of the rows the session must send, in the order of QueryStages::sent.

@@ -27,9 +27,8 @@ InsertionOrderPreservingMap<string> Describe(const QueryStages &stages) {
 	InsertionOrderPreservingMap<string> result;
 	for (auto &stage : stages.stages) {
 		auto inputs = stage->InputsText();
-		result["Stage " + to_string(stage->number)] =
-		    StringUtil::Format("%llu tasks, %s%s%s", stage->tasks, stage->PartitioningText(),
-		                       inputs.empty() ? "" : ", reads ", inputs);
+		result["Stage " + to_string(stage->number)] = StringUtil::Format(
+		    "%llu tasks, %s%s%s", stage->tasks, stage->PartitioningText(), inputs.empty() ? "" : ", reads ", inputs);
 	}
 	return result;
 }
@@ -38,7 +37,7 @@ struct SendState : public GlobalSinkState {
 	SendState(ClientContext &context, const vector<LogicalType> &types)
 	    : folder(make_uniq<ExchangeFolder>(context)), path(folder->SentFile(0)),
 	      file(make_uniq<ExchangeFileWriter>(FileSystem::GetFileSystem(context), path, ColumnNames(types.size()), types,
-	                                         Settings::Tasks(context))),
+		                                     Settings::Tasks(context))),
 	      rows(context, types, {}, Settings::Tasks(context)) {
 	}
 	~SendState() override {

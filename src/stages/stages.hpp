@@ -6,9 +6,9 @@
 //   SET merganser_runner = 'local';
 //   SELECT l_returnflag, sum(l_quantity) FROM 'lineitem/*.parquet' GROUP BY ALL;
 //
-// After DuckDB's optimisers: where a runner is set, the query inside a statement is cut into stages and replaced by one source
-// operator that runs them. A query that cannot be cut stays as DuckDB planned it; either way the decision is recorded as `stages`.
-// The plan is cut on a copy, so that a query no rule understands is never lost.
+// After DuckDB's optimisers: where a runner is set, the query inside a statement is cut into stages and replaced by one
+// source operator that runs them. A query that cannot be cut stays as DuckDB planned it; either way the decision is
+// recorded as `stages`. The plan is cut on a copy, so that a query no rule understands is never lost.
 //===----------------------------------------------------------------------===//
 
 #pragma once

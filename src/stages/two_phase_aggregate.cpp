@@ -18,10 +18,10 @@ namespace {
 //! By name and number of arguments: max(x) has a state, max(x, n) has not. Add an entry only with a test.
 bool IsListed(const string &name, idx_t arguments) {
 	static const unordered_map<string, idx_t> functions {
-	    {"count", 1},    {"count_star", 0}, {"sum", 1},      {"sum_no_overflow", 1}, {"avg", 1},         {"min", 1},
-	    {"max", 1},      {"bool_and", 1},   {"bool_or", 1},  {"bit_and", 1},         {"bit_or", 1},      {"bit_xor", 1},
-	    {"var_pop", 1},  {"var_samp", 1},   {"variance", 1}, {"stddev_pop", 1},      {"stddev_samp", 1}, {"stddev", 1},
-	    {"first", 1},    {"any_value", 1},
+	    {"count", 1},      {"count_star", 0},  {"sum", 1},      {"sum_no_overflow", 1}, {"avg", 1},
+	    {"min", 1},        {"max", 1},         {"bool_and", 1}, {"bool_or", 1},         {"bit_and", 1},
+	    {"bit_or", 1},     {"bit_xor", 1},     {"var_pop", 1},  {"var_samp", 1},        {"variance", 1},
+	    {"stddev_pop", 1}, {"stddev_samp", 1}, {"stddev", 1},   {"first", 1},           {"any_value", 1},
 	};
 	auto entry = functions.find(name);
 	return entry != functions.end() && entry->second == arguments;
@@ -35,7 +35,8 @@ bool IsPossibleFor(const BoundAggregateExpression &aggregate) {
 	       IsListed(function.GetName().GetIdentifierName(), aggregate.GetChildren().size());
 }
 
-//! DuckDB's optimiser turns sum of decimals into sum_no_overflow, whose state does not know their scale: take sum again.
+//! DuckDB's optimiser turns sum of decimals into sum_no_overflow, whose state does not know their scale: take sum
+//! again.
 unique_ptr<BoundAggregateExpression> WithFullState(ClientContext &context, const Expression &expression) {
 	auto result = unique_ptr_cast<Expression, BoundAggregateExpression>(expression.Copy());
 	if (result->Function().GetName() != "sum_no_overflow") {
@@ -47,7 +48,8 @@ unique_ptr<BoundAggregateExpression> WithFullState(ClientContext &context, const
 	return FunctionBinder(context).BindAggregateFunction(std::move(function), std::move(arguments), std::move(filter));
 }
 
-//! The value of the state; its type must be that of the aggregate by itself, a cast could hide that the state lost something.
+//! The value of the state; its type must be that of the aggregate by itself, a cast could hide that the state lost
+//! something.
 unique_ptr<Expression> Finalize(ClientContext &context, unique_ptr<Expression> state, const Expression &aggregate) {
 	vector<unique_ptr<Expression>> arguments;
 	arguments.push_back(std::move(state));
@@ -72,7 +74,8 @@ bool TwoPhaseAggregate::IsPossible(const LogicalAggregate &aggregate) {
 }
 
 reference<LogicalOperator> TwoPhaseAggregate::Split(ClientContext &context, Binder &binder,
-                                                    unique_ptr<LogicalOperator> &root, unique_ptr<LogicalOperator> &op) {
+                                                    unique_ptr<LogicalOperator> &root,
+                                                    unique_ptr<LogicalOperator> &op) {
 	auto &whole = op->Cast<LogicalAggregate>();
 	auto partial_groups = binder.GenerateTableIndex();
 	auto partial_states = binder.GenerateTableIndex();
@@ -92,11 +95,12 @@ reference<LogicalOperator> TwoPhaseAggregate::Split(ClientContext &context, Bind
 		auto state = ExportAggregateFunction::Bind(WithFullState(context, *whole.expressions[i]));
 		auto type = state->GetReturnType();
 		vector<unique_ptr<Expression>> arguments;
-		arguments.push_back(make_uniq<BoundColumnRefExpression>(type, ColumnBinding(partial_states, ProjectionIndex(i))));
+		arguments.push_back(
+		    make_uniq<BoundColumnRefExpression>(type, ColumnBinding(partial_states, ProjectionIndex(i))));
 		auto combine = GetBuiltinAggregateFunction(context, CombineAggrFun::Name, {type});
 		combined.push_back(functions.BindAggregateFunction(std::move(combine), std::move(arguments)));
-		auto reference =
-		    make_uniq<BoundColumnRefExpression>(combined[i]->GetReturnType(), ColumnBinding(states, ProjectionIndex(i)));
+		auto reference = make_uniq<BoundColumnRefExpression>(combined[i]->GetReturnType(),
+		                                                     ColumnBinding(states, ProjectionIndex(i)));
 		outputs.push_back(Finalize(context, std::move(reference), *whole.expressions[i]));
 		partial.push_back(std::move(state));
 	}

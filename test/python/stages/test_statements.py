@@ -76,7 +76,9 @@ def test_uncommitted_and_temporary_rows_are_seen(staged):
 
 def test_error_of_a_task(staged):
     with pytest.raises(duckdb.ConversionException, match="oops"):
-        staged.execute("SELECT g, sum(CASE WHEN i = 777 THEN 'oops' ELSE i::VARCHAR END::INTEGER) FROM t GROUP BY g").fetchall()
+        staged.execute(
+            "SELECT g, sum(CASE WHEN i = 777 THEN 'oops' ELSE i::VARCHAR END::INTEGER) FROM t GROUP BY g"
+        ).fetchall()
     assert sorted(staged.execute(QUERY).fetchall()) == EXPECTED
 
 
