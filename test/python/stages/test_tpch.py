@@ -43,4 +43,8 @@ def test_query(connection, tpch_queries, number, broadcast_max_bytes):
     connection.execute("SET merganser_runner = 'local'")
     rows = comparable(connection.execute(query).fetchall())
     assert len(rows) == len(expected)
-    assert all(same(left, right) for row, other in zip(rows, expected) for left, right in zip(row, other))
+    assert all(
+        same(left, right)
+        for row, other in zip(rows, expected, strict=True)
+        for left, right in zip(row, other, strict=True)
+    )
