@@ -10,11 +10,15 @@
 #include "declarations/declarations_function.hpp"
 #include "declarations/declare_functions.hpp"
 #include "declarations/verify_function.hpp"
+#include "exchange/exchange_copy.hpp"
+#include "exchange/exchange_scan.hpp"
 #include "grouping/prepare_calls.hpp"
 #include "grouping/write_regions.hpp"
 #include "late_materialization/late_materialization.hpp"
 #include "report/explain_function.hpp"
+#include "report/stages_function.hpp"
 #include "settings.hpp"
+#include "stages/stages.hpp"
 #include "syntax/grammar.hpp"
 #include "table_functions/list_table_functions.hpp"
 #include "table_functions/table_function_binding.hpp"
@@ -37,6 +41,10 @@ static void Load(ExtensionLoader &loader) {
 	LateMaterialization::Register(loader);  // on the bound plan, before DuckDB's optimizers
 	WriteRegions::Register(loader);         // files that need no grouping
 	PrepareCalls::Register(loader);         // filters and columns pass a table function
+	ExchangeCopy::Register(loader);         // what a stage writes
+	ExchangeScan::Register(loader);         // what the next stage reads
+	Stages::Register(loader);               // on the optimised plan, after everything that changes it
+	StagesFunction::Register(loader);       // shows what Stages would do
 	ExplainFunction::Register(loader);      // last, as it tells what all the others did
 }
 

@@ -26,6 +26,19 @@ struct Settings {
 	static idx_t LateMaterializationMaxChain(ClientContext &context);
 	//! merganser_late_materialization_cost: false rewrites every query for which it is sound (used by the tests).
 	static bool LateMaterializationCost(ClientContext &context);
+
+	//! merganser_runner: "local", or empty for none.
+	static string Runner(ClientContext &context);
+	//! merganser_tasks: how many tasks a stage is divided into.
+	static idx_t Tasks(ClientContext &context);
+	//! merganser_slots: how many tasks run at the same time.
+	static idx_t Slots(ClientContext &context);
+	//! merganser_distribute_min_bytes: the least input worth stages.
+	static idx_t DistributeMinBytes(ClientContext &context);
+	//! merganser_broadcast_max_bytes: the largest side of a join that goes to all tasks.
+	static idx_t BroadcastMaxBytes(ClientContext &context);
+	//! merganser_exchange_directory: where exchange files are; empty for the system's temporary folder.
+	static string ExchangeDirectory(ClientContext &context);
 };
 
 } // namespace merganser

@@ -1,0 +1,184 @@
+#include "exchange/exchange_copy.hpp"
+
+#include "exchange/partitioned_rows.hpp"
+
+#include "duckdb/catalog/catalog.hpp"
+#include "duckdb/catalog/catalog_entry/copy_function_catalog_entry.hpp"
+#include "duckdb/function/copy_function.hpp"
+#include "duckdb/main/extension/extension_loader.hpp"
+#include "duckdb/main/query_result.hpp"
+#include "duckdb/parser/statement/copy_statement.hpp"
+#include "duckdb/planner/binder.hpp"
+#include "duckdb/planner/operator/logical_copy_to_file.hpp"
+
+namespace merganser {
+
+namespace {
+
+const char *const FORMAT_NAME = "merganser_exchange";
+const idx_t MOST_PARTITIONS = 65536;
+
+struct ExchangeCopyData : public TableFunctionData {
+	vector<Identifier> names;
+	vector<LogicalType> types;
+	vector<idx_t> keys;
+	idx_t partitions = 1;
+
+	unique_ptr<FunctionData> Copy() const override {
+		auto result = make_uniq<ExchangeCopyData>();
+		result->names = names;
+		result->types = types;
+		result->keys = keys;
+		result->partitions = partitions;
+		return std::move(result);
+	}
+};
+
+struct ExchangeCopyGlobalState : public GlobalFunctionData {
+	ExchangeCopyGlobalState(ClientContext &context, const ExchangeCopyData &data, const string &path)
+	    : file(FileSystem::GetFileSystem(context), path, data.names, data.types, data.partitions) {
+	}
+
+	ExchangeFileWriter file;
+};
+
+struct ExchangeCopyLocalState : public LocalFunctionData {
+	ExchangeCopyLocalState(ClientContext &context, const ExchangeCopyData &data)
+	    : rows(context, data.types, data.keys, data.partitions) {
+	}
+
+	PartitionedRows rows;
+};
+
+idx_t FindColumn(const vector<Identifier> &names, const Identifier &name) {
+	for (idx_t i = 0; i < names.size(); i++) {
+		if (names[i] == name) {
+			return i;
+		}
+	}
+	throw BinderException("PARTITION_BY of FORMAT %s names the column \"%s\", which the query does not return",
+	                      FORMAT_NAME, name.GetIdentifierName());
+}
+
+idx_t ReadPartitions(ClientContext &context, const vector<Value> &values) {
+	if (values.size() == 1) {
+		auto value = values[0].DefaultCastAs(LogicalType::BIGINT);
+		if (!value.IsNull() && value.GetValue<int64_t>() >= 1 &&
+		    value.GetValue<int64_t>() <= NumericCast<int64_t>(MOST_PARTITIONS)) {
+			return NumericCast<idx_t>(value.GetValue<int64_t>());
+		}
+	}
+	throw BinderException("PARTITIONS of FORMAT %s must be one number from 1 to %llu", FORMAT_NAME, MOST_PARTITIONS);
+}
+
+void ReadKeys(ExchangeCopyData &data, const vector<Value> &values) {
+	for (auto &value : values) {
+		if (value.type().id() == LogicalTypeId::LIST) {
+			ReadKeys(data, ListValue::GetChildren(value));
+			continue;
+		}
+		data.keys.push_back(FindColumn(data.names, Identifier(value.ToString())));
+	}
+}
+
+unique_ptr<ExchangeCopyData> ReadOptions(ClientContext &context, const CopyInfo &info, const vector<Identifier> &names,
+                                         const vector<LogicalType> &types) {
+	auto result = make_uniq<ExchangeCopyData>();
+	result->names = names;
+	result->types = types;
+	for (auto &option : info.options) {
+		if (option.first == "partition_by") {
+			ReadKeys(*result, option.second);
+		} else if (option.first == "partitions") {
+			result->partitions = ReadPartitions(context, option.second);
+		} else {
+			throw BinderException("FORMAT %s has no option \"%s\"; it knows PARTITION_BY and PARTITIONS", FORMAT_NAME,
+			                      option.first.GetIdentifierName());
+		}
+	}
+	return result;
+}
+
+//! DuckDB reads PARTITION_BY as a folder per value; here it means a hash, so the statement is planned here.
+BoundStatement Plan(Binder &binder, CopyStatement &statement) {
+	auto &info = *statement.info;
+	auto query = info.select_statement->Copy();
+	auto select = binder.Bind(*query);
+	auto names = select.names;
+	QueryResult::DeduplicateColumns(names);
+	auto data = ReadOptions(binder.context, info, names, select.types);
+
+	auto &entry = Catalog::GetSystemCatalog(binder.context)
+	                  .GetEntry<CopyFunctionCatalogEntry>(binder.context, QualifiedName(Identifier(SYSTEM_CATALOG),
+	                                                                                    Identifier(DEFAULT_SCHEMA),
+	                                                                                    Identifier(FORMAT_NAME)));
+	auto path = info.file_path;
+	auto copy = make_uniq<LogicalCopyToFile>(entry.function, std::move(data), std::move(statement.info),
+	                                         binder.GenerateTableIndex());
+	copy->file_path = path;
+	copy->use_tmp_file = false;
+	copy->overwrite_mode = CopyOverwriteMode::COPY_OVERWRITE_OR_IGNORE;
+	copy->per_thread_output = false;
+	copy->rotate = false;
+	copy->return_type = CopyFunctionReturnType::CHANGED_ROWS;
+	copy->partition_output = false;
+	copy->write_partition_columns = true;
+	copy->names = names;
+	copy->expected_types = select.types;
+	copy->AddChild(std::move(select.plan));
+
+	binder.GetStatementProperties().return_type = StatementReturnType::CHANGED_ROWS;
+	BoundStatement result;
+	result.names = GetCopyFunctionReturnNames(copy->return_type);
+	result.types = GetCopyFunctionReturnLogicalTypes(copy->return_type);
+	result.plan = std::move(copy);
+	return result;
+}
+
+unique_ptr<GlobalFunctionData> InitializeGlobal(ClientContext &context, FunctionData &bind_data, const string &path) {
+	return make_uniq<ExchangeCopyGlobalState>(context, bind_data.Cast<ExchangeCopyData>(), path);
+}
+
+unique_ptr<LocalFunctionData> InitializeLocal(ExecutionContext &context, FunctionData &bind_data) {
+	return make_uniq<ExchangeCopyLocalState>(context.client, bind_data.Cast<ExchangeCopyData>());
+}
+
+void Sink(ExecutionContext &context, FunctionData &bind_data, GlobalFunctionData &gstate, LocalFunctionData &lstate,
+          DataChunk &input) {
+	lstate.Cast<ExchangeCopyLocalState>().rows.Append(input, gstate.Cast<ExchangeCopyGlobalState>().file);
+}
+
+void Combine(ExecutionContext &context, FunctionData &bind_data, GlobalFunctionData &gstate,
+             LocalFunctionData &lstate) {
+	lstate.Cast<ExchangeCopyLocalState>().rows.Flush(gstate.Cast<ExchangeCopyGlobalState>().file);
+}
+
+void Finalize(ClientContext &context, FunctionData &bind_data, GlobalFunctionData &gstate) {
+	auto &file = gstate.Cast<ExchangeCopyGlobalState>().file;
+	if (bind_data.Cast<ExchangeCopyData>().keys.empty()) {
+		file.SpreadBlocks();
+	}
+	file.Finish();
+}
+
+CopyFunctionExecutionMode ExecutionMode(bool preserve_insertion_order, bool supports_batch_index) {
+	return preserve_insertion_order ? CopyFunctionExecutionMode::REGULAR_COPY_TO_FILE
+	                                : CopyFunctionExecutionMode::PARALLEL_COPY_TO_FILE;
+}
+
+} // namespace
+
+void ExchangeCopy::Register(ExtensionLoader &loader) {
+	CopyFunction function(FORMAT_NAME);
+	function.plan = Plan;
+	function.copy_to_initialize_global = InitializeGlobal;
+	function.copy_to_initialize_local = InitializeLocal;
+	function.copy_to_sink = Sink;
+	function.copy_to_combine = Combine;
+	function.copy_to_finalize = Finalize;
+	function.execution_mode = ExecutionMode;
+	function.extension = "exchange";
+	loader.RegisterFunction(function);
+}
+
+} // namespace merganser

@@ -1,0 +1,99 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// exchange/exchange_file.hpp
+//
+// Problem: rows that travel between stages must come back bit for bit. Parquet turns HUGEINT into DOUBLE, Arrow turns
+// it into a decimal and forgets aggregate states. An exchange file therefore keeps DuckDB's own vectors.
+//
+//   header   magic (8 bytes), format version (8 bytes)
+//   blocks   up to STANDARD_VECTOR_SIZE rows of one partition each, in the order they were written
+//   index    names, types, number of partitions; per block its partition, place, rows and checksum
+//   footer   length of the index (8), checksum of the index (8), magic (8)
+//
+// A file appears under its name only when it is complete: it is written to a temporary name and renamed.
+// Errors: IOException naming the file when it is truncated, altered or of another format.
+// Limit: the format is for one version of the extension and one byte order; it is not an archive.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "settings.hpp"
+
+#include "duckdb/common/file_system.hpp"
+
+#include <mutex>
+
+namespace merganser {
+
+struct ExchangeBlock {
+	idx_t partition;
+	//! Place in the file, bytes.
+	idx_t offset;
+	idx_t length;
+	idx_t rows;
+	uint64_t checksum;
+};
+
+struct ExchangeIndex {
+	vector<Identifier> names;
+	vector<LogicalType> types;
+	idx_t partitions = 1;
+	vector<ExchangeBlock> blocks;
+
+	idx_t Rows() const;
+	void Serialize(Serializer &serializer) const;
+	static ExchangeIndex Deserialize(Deserializer &deserializer);
+};
+
+//! Writes one exchange file. AppendBlock may be called from several threads.
+class ExchangeFileWriter {
+public:
+	ExchangeFileWriter(FileSystem &file_system, string path, vector<Identifier> names, vector<LogicalType> types,
+	                   idx_t partitions);
+	//! Removes the temporary file unless Finish has renamed it.
+	~ExchangeFileWriter();
+
+	void AppendBlock(DataChunk &rows, idx_t partition);
+	//! Gives the blocks written so far to the partitions in order, about equally many rows each.
+	void SpreadBlocks();
+	//! Writes the index and makes the file appear under its name. Returns the bytes written.
+	idx_t Finish();
+	idx_t Rows() const;
+
+private:
+	FileSystem &file_system;
+	const string path;
+	const string temporary_path;
+	std::mutex lock;
+	unique_ptr<FileHandle> handle;
+	ExchangeIndex index;
+	idx_t position = 0;
+	bool finished = false;
+
+	void Write(const_data_ptr_t data, idx_t length);
+};
+
+//! Reads one exchange file; one reader belongs to one thread.
+class ExchangeFileReader {
+public:
+	ExchangeFileReader(FileSystem &file_system, string path);
+
+	const ExchangeIndex &Index() const {
+		return index;
+	}
+	//! Reads a block into `result`, which is initialized with the file's types.
+	void ReadBlock(const ExchangeBlock &block, DataChunk &result);
+
+private:
+	const string path;
+	unique_ptr<FileHandle> handle;
+	ExchangeIndex index;
+	unsafe_vector<data_t> buffer;
+
+	void ReadIndex();
+	void Read(data_ptr_t target, idx_t length, idx_t offset);
+	[[noreturn]] void ThrowDamaged(const string &what) const;
+};
+
+} // namespace merganser

@@ -1,0 +1,173 @@
+#include "exchange/exchange_scan.hpp"
+
+#include "exchange/exchange_file.hpp"
+
+#include "duckdb/function/table_function.hpp"
+#include "duckdb/main/extension/extension_loader.hpp"
+
+#include <atomic>
+
+namespace merganser {
+
+namespace {
+
+struct PlacedBlock {
+	idx_t file;
+	ExchangeBlock block;
+};
+
+struct ExchangeScanData : public TableFunctionData {
+	vector<string> files;
+	vector<LogicalType> types;
+	vector<PlacedBlock> blocks;
+	idx_t rows = 0;
+};
+
+struct ExchangeScanGlobalState : public GlobalTableFunctionState {
+	explicit ExchangeScanGlobalState(idx_t blocks) : blocks(blocks) {
+	}
+	idx_t MaxThreads() const override {
+		return MaxValue<idx_t>(blocks, 1);
+	}
+
+	const idx_t blocks;
+	vector<column_t> columns;
+	std::atomic<idx_t> next {0};
+};
+
+struct ExchangeScanLocalState : public LocalTableFunctionState {
+	vector<unique_ptr<ExchangeFileReader>> readers;
+	DataChunk rows;
+	idx_t block = 0;
+};
+
+void AddBlocks(ExchangeScanData &data, const ExchangeIndex &index, idx_t file, const set<idx_t> &partitions) {
+	for (auto &block : index.blocks) {
+		if (partitions.empty() || partitions.count(block.partition)) {
+			data.blocks.push_back({file, block});
+			data.rows += block.rows;
+		}
+	}
+}
+
+set<idx_t> ReadPartitions(TableFunctionBindInput &input) {
+	set<idx_t> result;
+	auto entry = input.named_parameters.find("partitions");
+	if (entry == input.named_parameters.end()) {
+		return result;
+	}
+	if (entry->second.IsNull() || ListValue::GetChildren(entry->second).empty()) {
+		throw BinderException("partitions of %s must name at least one partition", ExchangeScan::NAME);
+	}
+	for (auto &partition : ListValue::GetChildren(entry->second)) {
+		if (partition.IsNull()) {
+			throw BinderException("partitions of %s must not contain NULL", ExchangeScan::NAME);
+		}
+		result.insert(partition.GetValue<uint64_t>());
+	}
+	return result;
+}
+
+unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &input, vector<LogicalType> &types,
+                              vector<Identifier> &names) {
+	auto result = make_uniq<ExchangeScanData>();
+	if (input.inputs[0].IsNull() || ListValue::GetChildren(input.inputs[0]).empty()) {
+		throw BinderException("%s needs a list with at least one file", ExchangeScan::NAME);
+	}
+	auto partitions = ReadPartitions(input);
+	for (auto &file : ListValue::GetChildren(input.inputs[0])) {
+		if (file.IsNull()) {
+			throw BinderException("The list of files of %s must not contain NULL", ExchangeScan::NAME);
+		}
+		auto path = file.GetValue<string>();
+		ExchangeFileReader reader(FileSystem::GetFileSystem(context), path);
+		auto &index = reader.Index();
+		if (result->files.empty()) {
+			types = index.types;
+			names = index.names;
+		} else if (index.types != types) {
+			throw BinderException(
+			    "Exchange files \"%s\" and \"%s\" have different columns; read only files of one stage",
+			    result->files[0], path);
+		}
+		AddBlocks(*result, index, result->files.size(), partitions);
+		result->files.push_back(path);
+	}
+	result->types = types;
+	return std::move(result);
+}
+
+unique_ptr<GlobalTableFunctionState> InitializeGlobal(ClientContext &context, TableFunctionInitInput &input) {
+	auto result = make_uniq<ExchangeScanGlobalState>(input.bind_data->Cast<ExchangeScanData>().blocks.size());
+	result->columns = input.column_ids;
+	return std::move(result);
+}
+
+unique_ptr<LocalTableFunctionState> InitializeLocal(ExecutionContext &context, TableFunctionInitInput &input,
+                                                    GlobalTableFunctionState *) {
+	auto &data = input.bind_data->Cast<ExchangeScanData>();
+	auto result = make_uniq<ExchangeScanLocalState>();
+	result->readers.resize(data.files.size());
+	result->rows.Initialize(context.client, data.types);
+	return std::move(result);
+}
+
+void Scan(ClientContext &context, TableFunctionInput &input, DataChunk &output) {
+	auto &data = input.bind_data->Cast<ExchangeScanData>();
+	auto &gstate = input.global_state->Cast<ExchangeScanGlobalState>();
+	auto &lstate = input.local_state->Cast<ExchangeScanLocalState>();
+	auto next = gstate.next++;
+	if (next >= data.blocks.size()) {
+		return;
+	}
+	lstate.block = next;
+	auto &placed = data.blocks[next];
+	auto &reader = lstate.readers[placed.file];
+	if (!reader) {
+		reader = make_uniq<ExchangeFileReader>(FileSystem::GetFileSystem(context), data.files[placed.file]);
+	}
+	reader->ReadBlock(placed.block, lstate.rows);
+	for (idx_t i = 0; i < gstate.columns.size(); i++) {
+		auto column = gstate.columns[i];
+		if (column < data.types.size()) {
+			output.data[i].Reference(lstate.rows.data[column]);
+		} else {
+			output.data[i].Reference(Value(output.data[i].GetType()), count_t(placed.block.rows));
+		}
+	}
+	output.SetChildCardinality(placed.block.rows);
+}
+
+OperatorPartitionData PartitionData(ClientContext &context, TableFunctionGetPartitionInput &input) {
+	if (input.partition_info.RequiresPartitionColumns()) {
+		throw InternalException("%s does not deliver partition columns", ExchangeScan::NAME);
+	}
+	return OperatorPartitionData(input.local_state->Cast<ExchangeScanLocalState>().block);
+}
+
+unique_ptr<NodeStatistics> Cardinality(ClientContext &context, const FunctionData *bind_data) {
+	auto rows = bind_data->Cast<ExchangeScanData>().rows;
+	return make_uniq<NodeStatistics>(rows, rows);
+}
+
+double Progress(ClientContext &context, const FunctionData *bind_data, const GlobalTableFunctionState *state) {
+	auto &gstate = state->Cast<ExchangeScanGlobalState>();
+	auto done = MinValue<idx_t>(gstate.next, gstate.blocks);
+	return gstate.blocks == 0 ? 100.0 : 100.0 * static_cast<double>(done) / static_cast<double>(gstate.blocks);
+}
+
+} // namespace
+
+void ExchangeScan::Register(ExtensionLoader &loader) {
+	TableFunction function(NAME, {LogicalType::LIST(LogicalType::VARCHAR)}, Scan, Bind, InitializeGlobal,
+	                       InitializeLocal);
+	function.GetSignature().WithTypedKwargs(
+	    "options", [](TypedKwargs &options) { options.Add("partitions", LogicalType::LIST(LogicalType::UBIGINT)); });
+	function.projection_pushdown = true;
+	function.get_partition_data = PartitionData;
+	function.cardinality = Cardinality;
+	function.table_scan_progress = Progress;
+	loader.RegisterFunction(function);
+}
+
+} // namespace merganser

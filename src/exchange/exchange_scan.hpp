@@ -1,0 +1,25 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// exchange/exchange_scan.hpp
+//
+//   FROM merganser_exchange(['file', ...], partitions := [0, 3]);
+//
+// Reads the given partitions (all, unless given) of exchange files that have the same columns: file after file, blocks
+// in the order they were written. Only the blocks of these partitions are read. Errors: BinderException for no file or
+// files whose columns differ; IOException naming a damaged file.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "settings.hpp"
+
+namespace merganser {
+
+struct ExchangeScan {
+	static constexpr const char *NAME = "merganser_exchange";
+
+	static void Register(ExtensionLoader &loader);
+};
+
+} // namespace merganser

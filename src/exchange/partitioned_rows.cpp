@@ -1,0 +1,109 @@
+#include "exchange/partitioned_rows.hpp"
+
+#include "duckdb/common/types/hash.hpp"
+#include "duckdb/common/vector/flat_vector.hpp"
+#include "duckdb/planner/expression/bound_reference_expression.hpp"
+#include "duckdb/planner/expression_binder.hpp"
+
+namespace merganser {
+
+namespace {
+
+//! Keeps the choice of a partition independent of the bits hash tables use.
+const hash_t MIX = 0x9E3779B97F4A7C15ULL;
+
+} // namespace
+
+PartitionedRows::PartitionedRows(ClientContext &context, const vector<LogicalType> &types, const vector<idx_t> &keys,
+                                 idx_t partitions)
+    : partitions(partitions), executor(context), hashes(LogicalType::HASH) {
+	vector<LogicalType> key_types;
+	for (auto key : keys) {
+		unique_ptr<Expression> expression = make_uniq<BoundReferenceExpression>(types[key], key);
+		ExpressionBinder::PushCollation(context, expression, types[key]);
+		key_types.push_back(expression->GetReturnType());
+		key_expressions.push_back(std::move(expression));
+	}
+	for (auto &expression : key_expressions) {
+		executor.AddExpression(*expression);
+	}
+	if (!key_types.empty()) {
+		key_values.Initialize(context, key_types);
+	}
+	auto collectors = keys.empty() ? 1 : partitions;
+	for (idx_t i = 0; i < collectors; i++) {
+		auto rows = make_uniq<DataChunk>();
+		rows->Initialize(context, types);
+		collected.push_back(std::move(rows));
+		selections.emplace_back(STANDARD_VECTOR_SIZE);
+	}
+}
+
+void PartitionedRows::Append(DataChunk &rows, ExchangeFileWriter &file) {
+	if (rows.size() == 0) {
+		return;
+	}
+	if (key_expressions.empty()) {
+		AppendInOrder(rows, file);
+	} else {
+		AppendHashed(rows, file);
+	}
+}
+
+void PartitionedRows::AppendHashed(DataChunk &rows, ExchangeFileWriter &file) {
+	key_values.Reset();
+	executor.Execute(rows, key_values);
+	key_values.Hash(hashes);
+	hashes.Flatten();
+	auto values = FlatVector::GetData<hash_t>(hashes);
+	vector<idx_t> counts(partitions, 0);
+	for (idx_t row = 0; row < rows.size(); row++) {
+		auto partition = MurmurHash64(values[row] ^ MIX) % partitions;
+		selections[partition].set_index(counts[partition]++, row);
+	}
+	for (idx_t partition = 0; partition < partitions; partition++) {
+		if (counts[partition] > 0) {
+			AppendSelected(rows, selections[partition], counts[partition], partition, file);
+		}
+	}
+}
+
+//! The first rows become several blocks, so that even a small result can be spread over all partitions.
+void PartitionedRows::AppendInOrder(DataChunk &rows, ExchangeFileWriter &file) {
+	auto piece = first_rows ? (rows.size() + partitions - 1) / partitions : idx_t(STANDARD_VECTOR_SIZE);
+	auto split = first_rows && partitions > 1;
+	first_rows = false;
+	for (idx_t start = 0; start < rows.size(); start += piece) {
+		auto count = MinValue<idx_t>(piece, rows.size() - start);
+		auto &selection = selections[0];
+		for (idx_t i = 0; i < count; i++) {
+			selection.set_index(i, start + i);
+		}
+		AppendSelected(rows, selection, count, 0, file);
+		if (split) {
+			Flush(file);
+		}
+	}
+}
+
+void PartitionedRows::AppendSelected(DataChunk &rows, const SelectionVector &selection, idx_t count, idx_t partition,
+                                     ExchangeFileWriter &file) {
+	auto &target = *collected[partition];
+	if (target.size() + count > STANDARD_VECTOR_SIZE) {
+		file.AppendBlock(target, partition);
+		target.Reset();
+	}
+	target.Append(rows, selection, count);
+}
+
+void PartitionedRows::Flush(ExchangeFileWriter &file) {
+	for (idx_t partition = 0; partition < collected.size(); partition++) {
+		auto &rows = *collected[partition];
+		if (rows.size() > 0) {
+			file.AppendBlock(rows, partition);
+			rows.Reset();
+		}
+	}
+}
+
+} // namespace merganser

@@ -1,0 +1,50 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// exchange/partitioned_rows.hpp
+//
+// Problem: two rows that are equal on the keys must reach the same task, whoever wrote them.
+// Splits chunks into partitions by the hash of their keys and collects the rows of each until a block is full.
+//
+// Sound because DuckDB's hash agrees with its equality: -0.0 and 0.0, all NaNs, equal numbers of different types; a
+// collated key is hashed by its sort key. The hash is mixed again, so that rows of one partition still spread over a
+// hash table. Without keys rows keep their order; SpreadBlocks of the file then gives each partition a contiguous
+// share.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "exchange/exchange_file.hpp"
+
+#include "duckdb/execution/expression_executor.hpp"
+
+namespace merganser {
+
+//! One thread's rows on their way into an exchange file.
+class PartitionedRows {
+public:
+	//! `keys` are columns of the rows; none means: no hashing, the file's order is the rows' order.
+	PartitionedRows(ClientContext &context, const vector<LogicalType> &types, const vector<idx_t> &keys,
+	                idx_t partitions);
+
+	void Append(DataChunk &rows, ExchangeFileWriter &file);
+	void Flush(ExchangeFileWriter &file);
+
+private:
+	const idx_t partitions;
+	vector<unique_ptr<Expression>> key_expressions;
+	ExpressionExecutor executor;
+	DataChunk key_values;
+	Vector hashes;
+	//! The rows collected for each partition.
+	vector<unique_ptr<DataChunk>> collected;
+	vector<SelectionVector> selections;
+	bool first_rows = true;
+
+	void AppendHashed(DataChunk &rows, ExchangeFileWriter &file);
+	void AppendInOrder(DataChunk &rows, ExchangeFileWriter &file);
+	void AppendSelected(DataChunk &rows, const SelectionVector &selection, idx_t count, idx_t partition,
+	                    ExchangeFileWriter &file);
+};
+
+} // namespace merganser

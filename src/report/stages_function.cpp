@@ -1,0 +1,84 @@
+#include "report/stages_function.hpp"
+
+#include "stages/staged_query.hpp"
+#include "stages/stages.hpp"
+
+#include "duckdb/function/table_function.hpp"
+#include "duckdb/main/connection.hpp"
+#include "duckdb/main/extension/extension_loader.hpp"
+#include "duckdb/optimizer/optimizer.hpp"
+#include "duckdb/planner/planner.hpp"
+
+namespace merganser {
+
+namespace {
+
+const char *const NAME = "merganser_stages";
+
+struct StagesData : public TableFunctionData {
+	vector<vector<Value>> rows;
+};
+
+struct StagesState : public GlobalTableFunctionState {
+	idx_t next = 0;
+};
+
+unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &input, vector<LogicalType> &types,
+                              vector<Identifier> &names) {
+	names = {Identifier("stage"), Identifier("partitioning"), Identifier("inputs"),
+	         Identifier("tasks"), Identifier("sql"),          Identifier("reason")};
+	types = {LogicalType::UBIGINT, LogicalType::VARCHAR, LogicalType::VARCHAR,
+	         LogicalType::UBIGINT, LogicalType::VARCHAR, LogicalType::VARCHAR};
+	if (input.inputs[0].IsNull()) {
+		throw BinderException("%s needs the text of a query, not NULL", NAME);
+	}
+	auto sql = input.inputs[0].GetValue<string>();
+	Connection connection(*context.db);
+	auto statements = connection.ExtractStatements(sql);
+	if (statements.size() != 1 || statements[0]->type != StatementType::SELECT_STATEMENT) {
+		throw BinderException("%s needs exactly one query", NAME);
+	}
+	StagesPause pause(context);
+	Planner planner(context);
+	planner.CreatePlan(std::move(statements[0]));
+	Optimizer optimizer(*planner.binder, context);
+	auto plan = optimizer.Optimize(std::move(planner.plan));
+	auto result = make_uniq<StagesData>();
+	string reason;
+	if (!Stages::TryReplace(context, *planner.binder, plan, reason)) {
+		result->rows.push_back(
+		    {Value::UBIGINT(1), Value("gather"), Value(""), Value::UBIGINT(1), Value(sql), Value(reason)});
+		return std::move(result);
+	}
+	for (auto &stage : plan->Cast<LogicalStagedQuery>().Stages().stages) {
+		result->rows.push_back({Value::UBIGINT(stage->number), Value(stage->PartitioningText()),
+		                        Value(stage->InputsText()), Value::UBIGINT(stage->tasks), Value(stage->Sql()),
+		                        Value(stage->ReasonText())});
+	}
+	return std::move(result);
+}
+
+unique_ptr<GlobalTableFunctionState> Initialize(ClientContext &context, TableFunctionInitInput &input) {
+	return make_uniq<StagesState>();
+}
+
+void Scan(ClientContext &context, TableFunctionInput &input, DataChunk &output) {
+	auto &rows = input.bind_data->Cast<StagesData>().rows;
+	auto &state = input.global_state->Cast<StagesState>();
+	idx_t count = 0;
+	for (; state.next < rows.size() && count < STANDARD_VECTOR_SIZE; state.next++, count++) {
+		for (idx_t column = 0; column < output.ColumnCount(); column++) {
+			output.data[column].Append(rows[state.next][column]);
+		}
+	}
+	output.SetChildCardinality(count);
+}
+
+} // namespace
+
+void StagesFunction::Register(ExtensionLoader &loader) {
+	TableFunction function(NAME, {LogicalType::VARCHAR}, Scan, Bind, Initialize);
+	loader.RegisterFunction(function);
+}
+
+} // namespace merganser

@@ -1,0 +1,106 @@
+#include "stages/sliced_files.hpp"
+
+#include "duckdb/common/multi_file/multi_file_states.hpp"
+#include "duckdb/main/connection.hpp"
+#include "duckdb/parser/tableref/basetableref.hpp"
+
+namespace merganser {
+
+namespace {
+
+TableFunctionToSQLResult ReadRelation(ClientContext &context, const LogicalGet &get) {
+	TableFunctionToSQLResult result;
+	auto table = make_uniq<BaseTableRef>();
+	table->SetTable(Identifier(SlicedFiles::Relation(get)));
+	result.source = std::move(table);
+	return result;
+}
+
+bool CanSlice(const LogicalGet &get) {
+	auto name = get.function.GetName().GetIdentifierName();
+	if (name != "read_parquet" && name != "parquet_scan") {
+		return false;
+	}
+	if (get.parameters.size() != 1 || !get.scan_partition_indices.empty() || get.ordinality_idx.IsValid() ||
+	    get.has_pushed_projection || get.bind_info) {
+		return false;
+	}
+	for (auto &column : get.names) {
+		if (column == "filename" || column == "file_row_number") {
+			return false;
+		}
+	}
+	for (auto &column : get.GetColumnIds()) {
+		if (column.IsVirtualColumn() && !column.IsEmptyColumn()) {
+			return false;
+		}
+	}
+	return true;
+}
+
+string Source(const LogicalGet &get) {
+	auto result = "read_parquet(" + get.parameters[0].ToSQLString();
+	for (auto &parameter : get.named_parameters) {
+		result += ", " + parameter.first.GetIdentifierName() + " := " + parameter.second.ToSQLString();
+	}
+	return result + ")";
+}
+
+//! Reads the footers on a connection of its own: this one is planning a statement.
+vector<SlicedScan::File> ReadFooters(ClientContext &context, const vector<OpenFileInfo> &files) {
+	vector<Value> paths;
+	for (auto &file : files) {
+		paths.emplace_back(file.path);
+	}
+	Connection connection(*context.db);
+	auto footers = connection.Query("SELECT file_name, num_rows, num_row_groups FROM parquet_file_metadata(" +
+	                                Value::LIST(LogicalType::VARCHAR, paths).ToSQLString() + ")");
+	if (footers->HasError()) {
+		footers->ThrowError();
+	}
+	unordered_map<string, SlicedScan::File> by_path;
+	for (auto &row : *footers) {
+		auto path = row.GetValue<string>(0);
+		by_path[path] = {path, NumericCast<idx_t>(row.GetValue<int64_t>(1)),
+		                 NumericCast<idx_t>(row.GetValue<int64_t>(2))};
+	}
+	vector<SlicedScan::File> result;
+	for (auto &file : files) {
+		auto entry = by_path.find(file.path);
+		if (entry == by_path.end()) {
+			return {};
+		}
+		result.push_back(entry->second);
+	}
+	return result;
+}
+
+} // namespace
+
+unique_ptr<SlicedScan> SlicedFiles::TrySlice(ClientContext &context, const LogicalGet &get) {
+	if (!CanSlice(get)) {
+		return nullptr;
+	}
+	auto &bind_data = get.bind_data->Cast<MultiFileBindData>();
+	auto files = bind_data.file_list->GetAllFiles();
+	auto result = make_uniq<SlicedScan>();
+	if (files.empty()) {
+		return nullptr;
+	}
+	result->files = ReadFooters(context, files);
+	if (result->files.empty()) {
+		return nullptr;
+	}
+	result->source = Source(get);
+	return result;
+}
+
+string SlicedFiles::Relation(const LogicalGet &get) {
+	return "merganser_scan_" + to_string(get.table_index.index);
+}
+
+void SlicedFiles::ReadSlice(LogicalGet &get) {
+	get.function.to_sql = ReadRelation;
+}
+
+} // namespace merganser

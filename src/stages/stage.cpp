@@ -1,0 +1,165 @@
+#include "stages/stage.hpp"
+
+#include "duckdb/parser/keyword_helper.hpp"
+
+namespace merganser {
+
+namespace {
+
+string Quoted(const string &text) {
+	return "'" + StringUtil::Replace(text, "'", "''") + "'";
+}
+
+string JsonText(const string &text) {
+	string result = "\"";
+	for (auto c : text) {
+		if (c == '"' || c == '\\') {
+			result += '\\';
+			result += c;
+		} else if (c == '\n') {
+			result += "\\n";
+		} else if (static_cast<unsigned char>(c) < 0x20) {
+			result += StringUtil::Format("\\u%04x", static_cast<int>(c));
+		} else {
+			result += c;
+		}
+	}
+	return result + "\"";
+}
+
+//! Where slice `task` begins in a scan of `rows` rows, moved to the start of a row group of `file` where that is fine
+//! enough.
+idx_t CutPoint(idx_t position, const SlicedScan::File &file, bool at_row_groups) {
+	if (!at_row_groups || file.row_groups == 0 || position >= file.rows) {
+		return MinValue(position, file.rows);
+	}
+	auto group = MaxValue<idx_t>((file.rows + file.row_groups - 1) / file.row_groups, 1);
+	return MinValue((position + group / 2) / group * group, file.rows);
+}
+
+} // namespace
+
+bool Partitioning::KeepsTogether(const vector<ColumnBinding> &columns) const {
+	if (distribution != Distribution::HASHED) {
+		return IsOneTask();
+	}
+	for (auto &key : keys) {
+		if (std::find(columns.begin(), columns.end(), key) == columns.end()) {
+			return false;
+		}
+	}
+	return true;
+}
+
+idx_t SlicedScan::Rows() const {
+	idx_t result = 0;
+	for (auto &file : files) {
+		result += file.rows;
+	}
+	return result;
+}
+
+string SlicedScan::SliceSql(idx_t task, idx_t tasks) const {
+	auto rows = Rows();
+	idx_t row_groups = 0;
+	for (auto &file : files) {
+		row_groups += file.row_groups;
+	}
+	auto at_row_groups = row_groups >= 2 * tasks;
+	auto first = rows * task / tasks;
+	auto last = rows * (task + 1) / tasks;
+	auto all_columns = "SELECT * FROM " + source + " WHERE ";
+	vector<string> pieces;
+	idx_t before = 0;
+	for (auto &file : files) {
+		auto start = CutPoint(first > before ? first - before : 0, file, at_row_groups);
+		auto end = last > before ? CutPoint(last - before, file, at_row_groups) : 0;
+		before += file.rows;
+		if (start >= end) {
+			continue;
+		}
+		auto condition = "filename = " + Quoted(file.path);
+		if (start > 0 || end < file.rows) {
+			condition += StringUtil::Format(" AND file_row_number BETWEEN %llu AND %llu", start, end - 1);
+		}
+		pieces.push_back(all_columns + condition);
+	}
+	if (pieces.empty()) {
+		return all_columns + "false";
+	}
+	return StringUtil::Join(pieces, " UNION ALL ");
+}
+
+string StageInput::Name() const {
+	auto all = mode == ReadMode::ALL ? "all_of_" : "";
+	return stage.IsValid() ? StringUtil::Format("merganser_%sstage_%llu", all, stage.GetIndex())
+	                       : StringUtil::Format("merganser_%ssent_%llu", all, sent.GetIndex() + 1);
+}
+
+string Stage::PartitioningText() const {
+	if (keys > 0) {
+		return StringUtil::Format("hash of %llu columns into %llu", keys, partitions);
+	}
+	return partitions > 1 ? StringUtil::Format("even shares into %llu", partitions) : "gather";
+}
+
+string Stage::InputsText() const {
+	vector<string> result;
+	for (auto &scan : scans) {
+		result.push_back(StringUtil::Format("%llu files in slices", scan.files.size()));
+	}
+	for (auto &input : inputs) {
+		auto mode = input.mode == ReadMode::ALL ? "all of " : "";
+		result.push_back(
+		    mode + (input.stage.IsValid() ? "stage " + to_string(input.stage.GetIndex()) : "rows sent by the session"));
+	}
+	return StringUtil::Join(result, ", ");
+}
+
+string Stage::ReasonText() const {
+	return StringUtil::Join(reasons, "; ");
+}
+
+string Stage::Sql() const {
+	vector<string> relations;
+	for (auto &scan : scans) {
+		relations.push_back(scan.name + " AS (SELECT * FROM " + scan.source + ")");
+	}
+	return (relations.empty() ? "" : "WITH " + StringUtil::Join(relations, ", ") + " ") + query->ToString();
+}
+
+string Stage::TaskSql(idx_t task, const std::function<string(const StageInput &, idx_t)> &input_sql,
+                      const string &target) const {
+	vector<string> relations;
+	for (auto &scan : scans) {
+		relations.push_back(scan.name + " AS NOT MATERIALIZED (" + scan.SliceSql(task, tasks) + ")");
+	}
+	for (auto &input : inputs) {
+		relations.push_back(input.Name() + " AS NOT MATERIALIZED (" + input_sql(input, task) + ")");
+	}
+	auto with = relations.empty() ? "" : "WITH " + StringUtil::Join(relations, ", ") + " ";
+	string options = "FORMAT merganser_exchange";
+	if (keys > 0) {
+		vector<string> names;
+		for (idx_t i = 0; i < keys; i++) {
+			names.push_back("c" + to_string(columns + i));
+		}
+		options += ", PARTITION_BY (" + StringUtil::Join(names, ", ") + ")";
+	}
+	options += ", PARTITIONS " + to_string(partitions);
+	return "COPY (" + with + "FROM (" + query->ToString() + ")) TO " + Quoted(target) + " (" + options + ")";
+}
+
+string QueryStages::ToJson() const {
+	vector<string> entries;
+	for (auto &stage : stages) {
+		entries.push_back(StringUtil::Format(
+		    "{\"stage\": %llu, \"partitioning\": %s, \"inputs\": %s, \"tasks\": %llu, \"estimated_rows\": %llu, "
+		    "\"reason\": %s, \"sql\": %s}",
+		    stage->number, JsonText(stage->PartitioningText()), JsonText(stage->InputsText()), stage->tasks,
+		    stage->estimated_rows, JsonText(stage->ReasonText()), JsonText(stage->Sql())));
+	}
+	return "{\"stages\": [" + StringUtil::Join(entries, ", ") + "]}";
+}
+
+} // namespace merganser

@@ -1,0 +1,119 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// stages/stage.hpp
+//
+// A query in stages: every stage is a piece of DuckDB's optimised plan that ends at an exchange and begins at slices of
+// files and at the exchanges of other stages. A stage runs as one or several tasks; task i of n
+//   reads slice i of n of its sliced files,
+//   reads partition i of n of an exchange in mode PARTITION, all partitions of one in mode ALL,
+//   writes one exchange file.
+// Stages are numbered from 1 in the order they can run; the last one returns the query's rows.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "settings.hpp"
+
+#include "duckdb/parser/query_node.hpp"
+#include "duckdb/planner/logical_operator.hpp"
+
+namespace merganser {
+
+//! How the rows of a piece of plan lie over the tasks that compute it.
+enum class Distribution : uint8_t {
+	//! All rows in one task.
+	ONE_TASK,
+	//! Every row in exactly one of several tasks.
+	SPLIT,
+	//! As SPLIT, and rows equal on the keys are in the same task.
+	HASHED
+};
+
+struct Partitioning {
+	Distribution distribution = Distribution::ONE_TASK;
+	//! Only for HASHED: columns of the piece, in the order they are hashed.
+	vector<ColumnBinding> keys;
+
+	bool IsOneTask() const {
+		return distribution == Distribution::ONE_TASK;
+	}
+	//! Whether rows that agree on all of `columns` are surely in one task.
+	bool KeepsTogether(const vector<ColumnBinding> &columns) const;
+};
+
+enum class ReadMode : uint8_t { PARTITION, ALL };
+
+//! A file scan whose rows the tasks of a stage divide among them.
+struct SlicedScan {
+	//! The relation that stands for the scan in the SQL of the stage.
+	string name;
+	//! FROM clause of the whole scan: read_parquet(...).
+	string source;
+	struct File {
+		string path;
+		idx_t rows;
+		idx_t row_groups;
+	};
+	vector<File> files;
+
+	idx_t Rows() const;
+	//! SELECT of slice `task` of `tasks`; contiguous rows, cut at row groups where there are enough of them.
+	string SliceSql(idx_t task, idx_t tasks) const;
+};
+
+//! Rows of the session's own process (tables, data frames), which the coordinator writes as an exchange file.
+struct SentInput {
+	vector<LogicalType> types;
+};
+
+struct StageInput {
+	//! Exactly one of these is set: a stage number, an index of SentInput.
+	optional_idx stage;
+	optional_idx sent;
+	ReadMode mode;
+
+	//! The relation that stands for the input in the SQL of the stage: merganser_stage_3, merganser_all_of_stage_3.
+	string Name() const;
+};
+
+struct Stage {
+	idx_t number = 0;
+	unique_ptr<LogicalOperator> plan;
+	//! The first `columns` columns are the rows; key columns follow.
+	idx_t columns = 0;
+	idx_t keys = 0;
+	//! What the planner expects to come back, one for each of `columns`.
+	vector<LogicalType> types;
+	//! What the SQL delivers.
+	vector<LogicalType> sql_types;
+	idx_t tasks = 1;
+	//! Partitions of the exchange it writes.
+	idx_t partitions = 1;
+	idx_t estimated_rows = 0;
+	vector<StageInput> inputs;
+	vector<SlicedScan> scans;
+	//! Why the stage ends here, and why it runs as it does.
+	vector<string> reasons;
+	unique_ptr<QueryNode> query;
+
+	//! "hash(2 keys) into 8", "gather", ...
+	string PartitioningText() const;
+	string InputsText() const;
+	string ReasonText() const;
+	//! The SQL of the stage with its inputs by name.
+	string Sql() const;
+	//! SQL of one task. `input_sql` gives the SELECT that stands for each input.
+	string TaskSql(idx_t task, const std::function<string(const StageInput &, idx_t task)> &input_sql,
+	               const string &target) const;
+};
+
+struct QueryStages {
+	vector<unique_ptr<Stage>> stages;
+	vector<SentInput> sent;
+
+	//! The plan document: JSON without paths and timings.
+	string ToJson() const;
+};
+
+} // namespace merganser

@@ -1,0 +1,107 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// stages/stage_planner.hpp
+//
+// Problem: one process runs a plan on one machine. The planner cuts DuckDB's optimised plan into stages that several
+// tasks run.
+//
+// It walks the plan from the scans up. Each operator says what it needs of the rows below it (any split, equal keys
+// together, all rows in one task); where the rows below lie otherwise, and only there, an exchange is put in:
+//   aggregate      partial states per task, hashed by the groups, combined; or the rows hashed by the groups
+//   join           the small side to all tasks, where its kind allows that; or both sides hashed by the equal keys
+//   DISTINCT, EXCEPT, INTERSECT, window   rows hashed by the keys
+//   top N, LIMIT   first N of each task, then of all
+//   shared CTE     a stage of its own, computed once
+//   ORDER BY and everything else   all rows gathered in one task, with the reason
+//
+// Sound because an operator over a part of its rows gives the part of its result that belongs to it, where rows that
+// meet (equal keys) are together and a side that every row must see is complete in each task. An operator not listed is
+// never cut. Limits: order without ORDER BY is kept for scans, filters and projections only; grouping sets, samples,
+// delim joins, recursive CTEs and positional joins run on one task.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "stages/stage.hpp"
+
+#include "duckdb/optimizer/optimizer.hpp"
+
+namespace merganser {
+
+class LogicalExchange;
+
+class StagePlanner {
+public:
+	StagePlanner(ClientContext &context, Binder &binder);
+
+	//! Cuts `plan` into stages; `plan` is consumed. Returns none, with the reason, where it cannot run in several
+	//! tasks.
+	unique_ptr<QueryStages> Plan(unique_ptr<LogicalOperator> plan, string &reason);
+
+	//! The plans of the rows the session must send, in the order of QueryStages::sent.
+	vector<unique_ptr<LogicalOperator>> TakeSentPlans() {
+		return std::move(sent_plans);
+	}
+
+	//! Exports the SQL of a stage; throws NotImplementedException where DuckDB cannot.
+	static void ExportStage(ClientContext &context, Stage &stage);
+
+private:
+	ClientContext &context;
+	Binder &binder;
+	const idx_t tasks;
+	const idx_t broadcast_bytes;
+	const idx_t distribute_bytes;
+	unique_ptr<QueryStages> result;
+	//! The plan being cut; operators above a rewritten aggregate refer to its columns.
+	optional_ptr<unique_ptr<LogicalOperator>> root;
+	vector<unique_ptr<LogicalOperator>> sent_plans;
+	idx_t input_bytes = 0;
+	//! Reasons for the piece of plan that is being built; they go to the next stage.
+	vector<string> pending_reasons;
+
+	struct SharedStage {
+		idx_t stage;
+		vector<LogicalType> types;
+		vector<LogicalType> sql_types;
+	};
+	unordered_map<idx_t, SharedStage> shared;
+	unordered_map<LogicalOperator *, SlicedScan> sliced;
+
+	using Slot = unique_ptr<LogicalOperator>;
+
+	Partitioning Cut(Slot &op);
+	Partitioning CutScan(Slot &op);
+	Partitioning CutUnary(Slot &op);
+	Partitioning CutProjection(Slot &op);
+	Partitioning CutAggregate(Slot &op);
+	Partitioning CutDistinct(Slot &op);
+	Partitioning CutWindow(Slot &op);
+	Partitioning CutTopN(Slot &op);
+	Partitioning CutLimit(Slot &op);
+	Partitioning CutJoin(Slot &op);
+	Partitioning CutUnion(Slot &op);
+	Partitioning CutSetOperation(Slot &op);
+	Partitioning CutSharedQuery(Slot &op);
+	Partitioning CutSharedReference(Slot &op);
+	//! Runs the operator in one task over its gathered inputs.
+	Partitioning OneTask(Slot &op, const string &reason);
+	//! Leaves the whole subtree in one task; only its leaves are replaced.
+	void KeepWhole(Slot &op);
+
+	//! Ends a stage at `op` and puts an exchange in its place.
+	void Exchange(Slot &op, const Partitioning &delivered, vector<unique_ptr<Expression>> keys, ReadMode mode,
+	              const string &reason);
+	void Gather(Slot &op, const Partitioning &delivered, const string &reason);
+	Partitioning Hash(Slot &op, const Partitioning &delivered, vector<unique_ptr<Expression>> keys,
+	                  const string &reason);
+	Stage &AddStage(Slot op, const Partitioning &delivered, vector<unique_ptr<Expression>> keys, idx_t partitions,
+	                const string &reason);
+	void Send(Slot &op, ReadMode mode);
+	void CollectInputs(LogicalOperator &op, Stage &stage);
+	bool IsSelfContained(LogicalOperator &op);
+	idx_t Bytes(LogicalOperator &op);
+};
+
+} // namespace merganser

@@ -1,0 +1,241 @@
+#include "stages/staged_query.hpp"
+
+#include "exchange/partitioned_rows.hpp"
+#include "stages/local_runner.hpp"
+
+#include "duckdb/common/vector_operations/vector_operations.hpp"
+#include "duckdb/execution/column_binding_resolver.hpp"
+#include "duckdb/execution/physical_plan_generator.hpp"
+#include "duckdb/parallel/meta_pipeline.hpp"
+#include "duckdb/parallel/pipeline.hpp"
+
+namespace merganser {
+
+namespace {
+
+const char *const NAME = "STAGED_QUERY";
+
+vector<Identifier> ColumnNames(idx_t count) {
+	vector<Identifier> result;
+	for (idx_t i = 0; i < count; i++) {
+		result.emplace_back("c" + to_string(i));
+	}
+	return result;
+}
+
+InsertionOrderPreservingMap<string> Describe(const QueryStages &stages) {
+	InsertionOrderPreservingMap<string> result;
+	for (auto &stage : stages.stages) {
+		auto inputs = stage->InputsText();
+		result["Stage " + to_string(stage->number)] = StringUtil::Format(
+		    "%llu tasks, %s%s%s", stage->tasks, stage->PartitioningText(), inputs.empty() ? "" : ", reads ", inputs);
+	}
+	return result;
+}
+
+struct SendState : public GlobalSinkState {
+	SendState(ClientContext &context, const vector<LogicalType> &types)
+	    : folder(make_uniq<ExchangeFolder>(context)), path(folder->SentFile(0)),
+	      file(make_uniq<ExchangeFileWriter>(FileSystem::GetFileSystem(context), path, ColumnNames(types.size()), types,
+		                                     Settings::Tasks(context))),
+	      rows(context, types, {}, Settings::Tasks(context)) {
+	}
+	~SendState() override {
+		file.reset();
+	}
+
+	unique_ptr<ExchangeFolder> folder;
+	string path;
+	unique_ptr<ExchangeFileWriter> file;
+	PartitionedRows rows;
+};
+
+struct StagedQueryState : public GlobalSourceState {
+	explicit StagedQueryState(ClientContext &context) : folder(context) {
+	}
+
+	ExchangeFolder folder;
+	bool started = false;
+	vector<string> files;
+	idx_t next_file = 0;
+	idx_t next_block = 0;
+	unique_ptr<ExchangeFileReader> reader;
+	DataChunk rows;
+};
+
+} // namespace
+
+LogicalStagedQuery::LogicalStagedQuery(unique_ptr<QueryStages> stages_p, vector<ColumnBinding> bindings,
+                                       vector<LogicalType> types, vector<unique_ptr<LogicalOperator>> sent)
+    : stages(std::move(stages_p)), output_bindings(std::move(bindings)), output_types(std::move(types)) {
+	children = std::move(sent);
+}
+
+vector<ColumnBinding> LogicalStagedQuery::GetColumnBindings() {
+	return output_bindings;
+}
+
+vector<TableIndex> LogicalStagedQuery::GetTableIndex() const {
+	vector<TableIndex> result;
+	for (auto &binding : output_bindings) {
+		if (std::find(result.begin(), result.end(), binding.table_index) == result.end()) {
+			result.push_back(binding.table_index);
+		}
+	}
+	return result;
+}
+
+void LogicalStagedQuery::ResolveColumnBindings(ColumnBindingResolver &resolver, vector<ColumnBinding> &bindings) {
+	for (auto &child : children) {
+		resolver.VisitOperator(*child);
+	}
+	bindings = output_bindings;
+}
+
+void LogicalStagedQuery::ResolveTypes() {
+	types = output_types;
+}
+
+string LogicalStagedQuery::GetName() const {
+	return NAME;
+}
+
+InsertionOrderPreservingMap<string> LogicalStagedQuery::ParamsToString() const {
+	return Describe(*stages);
+}
+
+PhysicalOperator &LogicalStagedQuery::CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) {
+	auto &result = planner.Make<PhysicalStagedQuery>(types, estimated_cardinality, stages);
+	for (auto &child : children) {
+		auto &rows = planner.CreatePlan(*child);
+		auto &send = planner.Make<PhysicalSend>(rows.types, rows.estimated_cardinality);
+		send.children.push_back(rows);
+		result.children.push_back(send);
+	}
+	return result;
+}
+
+PhysicalSend::PhysicalSend(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality)
+    : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, std::move(types), estimated_cardinality) {
+}
+
+string PhysicalSend::GetName() const {
+	return "SEND_TO_STAGES";
+}
+
+string PhysicalSend::File() const {
+	return sink_state->Cast<SendState>().path;
+}
+
+void PhysicalSend::Remove() const {
+	sink_state->Cast<SendState>().folder.reset();
+}
+
+unique_ptr<GlobalSinkState> PhysicalSend::GetGlobalSinkState(ClientContext &context) const {
+	return make_uniq<SendState>(context, types);
+}
+
+unique_ptr<LocalSinkState> PhysicalSend::GetLocalSinkState(ExecutionContext &context) const {
+	return make_uniq<LocalSinkState>();
+}
+
+SinkResultType PhysicalSend::Sink(ExecutionContext &context, DataChunk &chunk, OperatorSinkInput &input) const {
+	auto &state = input.global_state.Cast<SendState>();
+	state.rows.Append(chunk, *state.file);
+	return SinkResultType::NEED_MORE_INPUT;
+}
+
+SinkCombineResultType PhysicalSend::Combine(ExecutionContext &context, OperatorSinkCombineInput &input) const {
+	return SinkCombineResultType::FINISHED;
+}
+
+SinkFinalizeType PhysicalSend::Finalize(Pipeline &pipeline, Event &event, ClientContext &context,
+                                        OperatorSinkFinalizeInput &input) const {
+	auto &state = input.global_state.Cast<SendState>();
+	state.rows.Flush(*state.file);
+	state.file->SpreadBlocks();
+	state.file->Finish();
+	return SinkFinalizeType::READY;
+}
+
+PhysicalStagedQuery::PhysicalStagedQuery(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality,
+                                         shared_ptr<QueryStages> stages)
+    : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, std::move(types), estimated_cardinality),
+      stages(std::move(stages)) {
+}
+
+string PhysicalStagedQuery::GetName() const {
+	return NAME;
+}
+
+InsertionOrderPreservingMap<string> PhysicalStagedQuery::ParamsToString() const {
+	return Describe(*stages);
+}
+
+unique_ptr<GlobalSourceState> PhysicalStagedQuery::GetGlobalSourceState(ClientContext &context) const {
+	return make_uniq<StagedQueryState>(context);
+}
+
+void PhysicalStagedQuery::BuildPipelines(Pipeline &current, MetaPipeline &meta_pipeline) {
+	op_state.reset();
+	meta_pipeline.GetState().SetPipelineSource(current, *this);
+	for (auto &child : children) {
+		auto &send = child.get();
+		send.sink_state.reset();
+		auto &sending = meta_pipeline.CreateChildMetaPipeline(current, send);
+		sending.Build(send.children[0].get());
+	}
+}
+
+vector<const_reference<PhysicalOperator>> PhysicalStagedQuery::GetSources() const {
+	return {*this};
+}
+
+SourceResultType PhysicalStagedQuery::GetDataInternal(ExecutionContext &context, DataChunk &chunk,
+                                                      OperatorSourceInput &input) const {
+	auto &state = input.global_state.Cast<StagedQueryState>();
+	auto &last = *stages->stages.back();
+	if (!state.started) {
+		state.started = true;
+		vector<string> sent_files;
+		for (auto &child : children) {
+			sent_files.push_back(child.get().Cast<PhysicalSend>().File());
+		}
+		LocalRunner runner(context.client, *stages, state.folder, std::move(sent_files));
+		state.files = runner.Run();
+		for (auto &child : children) {
+			child.get().Cast<PhysicalSend>().Remove();
+		}
+		state.rows.Initialize(context.client, last.sql_types);
+	}
+	while (true) {
+		if (!state.reader) {
+			if (state.next_file >= state.files.size()) {
+				return SourceResultType::FINISHED;
+			}
+			auto &file_system = FileSystem::GetFileSystem(context.client);
+			state.reader = make_uniq<ExchangeFileReader>(file_system, state.files[state.next_file++]);
+			state.next_block = 0;
+			if (state.reader->Index().types != last.sql_types) {
+				throw InternalException("The last stage returned other types than its plan");
+			}
+		}
+		auto &blocks = state.reader->Index().blocks;
+		if (state.next_block >= blocks.size()) {
+			state.reader.reset();
+			continue;
+		}
+		state.reader->ReadBlock(blocks[state.next_block++], state.rows);
+		for (idx_t i = 0; i < types.size(); i++) {
+			if (state.rows.data[i].GetType() == types[i]) {
+				chunk.data[i].Reference(state.rows.data[i]);
+			} else {
+				VectorOperations::Cast(context.client, state.rows.data[i], chunk.data[i], state.rows.size());
+			}
+		}
+		chunk.SetChildCardinality(state.rows.size());
+		return SourceResultType::HAVE_MORE_OUTPUT;
+	}
+}
+
+} // namespace merganser

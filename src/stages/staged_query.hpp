@@ -1,0 +1,101 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// stages/staged_query.hpp
+//
+// A query in stages is, to DuckDB, one source operator: it runs the stages and reads the exchange of the last one. So
+// sql(), execute(), prepared statements, CREATE TABLE AS, INSERT, COPY, EXPLAIN and interrupts work as for every other
+// plan. Its inputs are the rows the session sends: each is an ordinary plan that ends in PhysicalSend, which writes an
+// exchange file.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "stages/exchange_folder.hpp"
+#include "stages/stage.hpp"
+
+#include "duckdb/execution/physical_operator.hpp"
+#include "duckdb/planner/operator/logical_extension_operator.hpp"
+
+namespace merganser {
+
+class LogicalStagedQuery : public LogicalExtensionOperator {
+public:
+	//! `bindings` and `types` are those of the plan it replaces; `sent` the plans of the rows the session sends.
+	LogicalStagedQuery(unique_ptr<QueryStages> stages, vector<ColumnBinding> bindings, vector<LogicalType> types,
+	                   vector<unique_ptr<LogicalOperator>> sent);
+
+	const QueryStages &Stages() const {
+		return *stages;
+	}
+
+	vector<ColumnBinding> GetColumnBindings() override;
+	vector<TableIndex> GetTableIndex() const override;
+	void ResolveColumnBindings(ColumnBindingResolver &resolver, vector<ColumnBinding> &bindings) override;
+	PhysicalOperator &CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) override;
+	string GetName() const override;
+	InsertionOrderPreservingMap<string> ParamsToString() const override;
+	bool SupportSerialization() const override {
+		return false;
+	}
+
+protected:
+	void ResolveTypes() override;
+
+private:
+	shared_ptr<QueryStages> stages;
+	vector<ColumnBinding> output_bindings;
+	vector<LogicalType> output_types;
+};
+
+//! Writes the rows of its child as one exchange file, in even shares for the tasks of a stage.
+class PhysicalSend : public PhysicalOperator {
+public:
+	PhysicalSend(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality);
+
+	//! The file of this execution.
+	string File() const;
+	//! Removes the file of this execution.
+	void Remove() const;
+
+	string GetName() const override;
+	bool IsSink() const override {
+		return true;
+	}
+	bool SinkOrderDependent() const override {
+		return true;
+	}
+	unique_ptr<GlobalSinkState> GetGlobalSinkState(ClientContext &context) const override;
+	unique_ptr<LocalSinkState> GetLocalSinkState(ExecutionContext &context) const override;
+	SinkResultType Sink(ExecutionContext &context, DataChunk &chunk, OperatorSinkInput &input) const override;
+	SinkCombineResultType Combine(ExecutionContext &context, OperatorSinkCombineInput &input) const override;
+	SinkFinalizeType Finalize(Pipeline &pipeline, Event &event, ClientContext &context,
+	                          OperatorSinkFinalizeInput &input) const override;
+};
+
+class PhysicalStagedQuery : public PhysicalOperator {
+public:
+	PhysicalStagedQuery(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality,
+	                    shared_ptr<QueryStages> stages);
+
+	string GetName() const override;
+	InsertionOrderPreservingMap<string> ParamsToString() const override;
+	bool IsSource() const override {
+		return true;
+	}
+	unique_ptr<GlobalSourceState> GetGlobalSourceState(ClientContext &context) const override;
+	OrderPreservationType SourceOrder() const override {
+		return OrderPreservationType::FIXED_ORDER;
+	}
+	void BuildPipelines(Pipeline &current, MetaPipeline &meta_pipeline) override;
+	vector<const_reference<PhysicalOperator>> GetSources() const override;
+
+protected:
+	SourceResultType GetDataInternal(ExecutionContext &context, DataChunk &chunk,
+	                                 OperatorSourceInput &input) const override;
+
+private:
+	shared_ptr<QueryStages> stages;
+};
+
+} // namespace merganser

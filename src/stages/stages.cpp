@@ -1,0 +1,163 @@
+#include "stages/stages.hpp"
+
+#include "decision_log.hpp"
+#include "stages/stage_planner.hpp"
+#include "stages/staged_query.hpp"
+
+#include "duckdb/main/client_context_state.hpp"
+#include "duckdb/main/extension/extension_loader.hpp"
+#include "duckdb/optimizer/optimizer_extension.hpp"
+#include "duckdb/planner/logical_operator_visitor.hpp"
+
+#include <chrono>
+
+namespace merganser {
+
+namespace {
+
+const char *const RULE_NAME = "stages";
+
+struct PauseState : public ClientContextState {
+	idx_t pauses = 0;
+
+	static PauseState &Get(ClientContext &context) {
+		return *context.registered_state->GetOrCreate<PauseState>("merganser_stages_pause");
+	}
+};
+
+//! The query whose rows a statement uses: the statement itself, or what INSERT, CREATE TABLE AS, COPY and EXPLAIN read.
+unique_ptr<LogicalOperator> *FindQuery(unique_ptr<LogicalOperator> &plan) {
+	switch (plan->type) {
+	case LogicalOperatorType::LOGICAL_INSERT:
+	case LogicalOperatorType::LOGICAL_CREATE_TABLE:
+	case LogicalOperatorType::LOGICAL_COPY_TO_FILE:
+	case LogicalOperatorType::LOGICAL_EXPLAIN:
+		return plan->children.size() == 1 ? FindQuery(plan->children[0]) : nullptr;
+	case LogicalOperatorType::LOGICAL_PROJECTION:
+	case LogicalOperatorType::LOGICAL_FILTER:
+	case LogicalOperatorType::LOGICAL_AGGREGATE_AND_GROUP_BY:
+	case LogicalOperatorType::LOGICAL_WINDOW:
+	case LogicalOperatorType::LOGICAL_UNNEST:
+	case LogicalOperatorType::LOGICAL_LIMIT:
+	case LogicalOperatorType::LOGICAL_ORDER_BY:
+	case LogicalOperatorType::LOGICAL_TOP_N:
+	case LogicalOperatorType::LOGICAL_DISTINCT:
+	case LogicalOperatorType::LOGICAL_SAMPLE:
+	case LogicalOperatorType::LOGICAL_PIVOT:
+	case LogicalOperatorType::LOGICAL_GET:
+	case LogicalOperatorType::LOGICAL_DELIM_JOIN:
+	case LogicalOperatorType::LOGICAL_COMPARISON_JOIN:
+	case LogicalOperatorType::LOGICAL_ANY_JOIN:
+	case LogicalOperatorType::LOGICAL_CROSS_PRODUCT:
+	case LogicalOperatorType::LOGICAL_POSITIONAL_JOIN:
+	case LogicalOperatorType::LOGICAL_ASOF_JOIN:
+	case LogicalOperatorType::LOGICAL_UNION:
+	case LogicalOperatorType::LOGICAL_EXCEPT:
+	case LogicalOperatorType::LOGICAL_INTERSECT:
+	case LogicalOperatorType::LOGICAL_RECURSIVE_CTE:
+	case LogicalOperatorType::LOGICAL_MATERIALIZED_CTE:
+		return &plan;
+	default:
+		return nullptr;
+	}
+}
+
+bool ReadsOnly(LogicalOperator &op) {
+	if (op.type == LogicalOperatorType::LOGICAL_INSERT || op.type == LogicalOperatorType::LOGICAL_UPDATE ||
+	    op.type == LogicalOperatorType::LOGICAL_DELETE || op.type == LogicalOperatorType::LOGICAL_MERGE_INTO) {
+		return false;
+	}
+	for (auto &child : op.children) {
+		if (!ReadsOnly(*child)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool HasParameters(LogicalOperator &op) {
+	auto found = false;
+	LogicalOperatorVisitor::EnumerateExpressions(
+	    op, [&](unique_ptr<Expression> *expression) { found = found || (*expression)->HasParameter(); });
+	for (auto &child : op.children) {
+		found = found || HasParameters(*child);
+	}
+	return found;
+}
+
+void Optimize(OptimizerExtensionInput &input, unique_ptr<LogicalOperator> &plan) {
+	auto runner = Settings::Runner(input.context);
+	if (runner.empty() || PauseState::Get(input.context).pauses > 0) {
+		return;
+	}
+	if (runner != "local") {
+		throw InvalidInputException("Setting \"merganser_runner\" must be 'local' or empty, not '%s'", runner);
+	}
+	auto query = FindQuery(plan);
+	if (!query) {
+		return;
+	}
+	auto start = std::chrono::steady_clock::now();
+	RuleDecision decision;
+	decision.rule = RULE_NAME;
+	decision.applied = Stages::TryReplace(input.context, input.optimizer.binder, *query, decision.explanation);
+	decision.reason = decision.applied ? "applied" : "kept_on_one_node";
+	std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
+	decision.microseconds = elapsed.count();
+	if (decision.applied) {
+		auto &stages = (*query)->Cast<LogicalStagedQuery>().Stages();
+		decision.explanation = StringUtil::Format("runs in %llu stages", stages.stages.size());
+	}
+	DecisionLog::Get(input.context).Record(std::move(decision));
+}
+
+} // namespace
+
+StagesPause::StagesPause(ClientContext &context) : context(context) {
+	PauseState::Get(context).pauses++;
+}
+
+StagesPause::~StagesPause() {
+	PauseState::Get(context).pauses--;
+}
+
+bool Stages::TryReplace(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator> &plan, string &reason) {
+	if (!ReadsOnly(*plan)) {
+		reason = "a statement that changes rows runs in DuckDB alone";
+		return false;
+	}
+	if (HasParameters(*plan)) {
+		reason = "parameters of a prepared statement are not known when it is planned";
+		return false;
+	}
+	plan->ResolveOperatorTypes();
+	auto bindings = plan->GetColumnBindings();
+	auto types = plan->types;
+	auto rows = plan->has_estimated_cardinality ? plan->estimated_cardinality : plan->EstimateCardinality(context);
+	try {
+		StagePlanner planner(context, binder);
+		auto stages = planner.Plan(plan->Copy(context), reason);
+		if (!stages) {
+			return false;
+		}
+		auto replacement = make_uniq<LogicalStagedQuery>(std::move(stages), std::move(bindings), std::move(types),
+		                                                 planner.TakeSentPlans());
+		replacement->SetEstimatedCardinality(rows);
+		plan = std::move(replacement);
+		plan->ResolveOperatorTypes();
+		return true;
+	} catch (NotImplementedException &exception) {
+		reason = ErrorData(exception).RawMessage();
+	} catch (SerializationException &exception) {
+		reason = ErrorData(exception).RawMessage();
+	}
+	return false;
+}
+
+void Stages::Register(ExtensionLoader &loader) {
+	OptimizerExtension extension;
+	extension.optimize_function = Optimize;
+	OptimizerExtension::Register(DBConfig::GetConfig(loader.GetDatabaseInstance()), extension);
+}
+
+} // namespace merganser

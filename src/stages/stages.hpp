@@ -1,0 +1,41 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// stages/stages.hpp
+//
+//   SET merganser_runner = 'local';
+//   SELECT l_returnflag, sum(l_quantity) FROM 'lineitem/*.parquet' GROUP BY ALL;
+//
+// After DuckDB's optimisers: where a runner is set, the query inside a statement is cut into stages and replaced by one
+// source operator that runs them. A query that cannot be cut stays as DuckDB planned it; either way the decision is
+// recorded as `stages`. The plan is cut on a copy, so that a query no rule understands is never lost.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "stages/stage.hpp"
+
+#include "duckdb/optimizer/optimizer.hpp"
+
+namespace merganser {
+
+class LogicalStagedQuery;
+
+struct Stages {
+	static void Register(ExtensionLoader &loader);
+
+	//! Replaces `plan` by a staged query; returns whether it did and otherwise the reason.
+	static bool TryReplace(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator> &plan, string &reason);
+};
+
+//! While it lives, queries planned on this connection are not replaced: the stages are only shown.
+class StagesPause {
+public:
+	explicit StagesPause(ClientContext &context);
+	~StagesPause();
+
+private:
+	ClientContext &context;
+};
+
+} // namespace merganser
