@@ -4,8 +4,8 @@
 // decision_log.hpp
 //
 // Problem: a rule that silently does nothing cannot be understood, tested or trusted.
-// Every rule records, for each place it looked at, whether it applied or why it declined. The log belongs to a connection
-// and holds the decisions of the statement planned last; merganser_explain prints it.
+// Every rule records, for each place it looked at, whether it applied or why it declined. The log belongs to a
+// connection and holds the decisions of the statement planned last; merganser_explain prints it.
 //===----------------------------------------------------------------------===//
 
 #pragma once

@@ -11,10 +11,11 @@ string VersionGuard::Refusal(const string &version, const string &platform) {
 	if (version == MERGANSER_DUCKDB_VERSION && platform == MERGANSER_DUCKDB_PLATFORM) {
 		return string();
 	}
-	return StringUtil::Format("merganser %s is built for DuckDB %s on %s, but this is DuckDB %s on %s. Install the DuckDB "
-	                          "it fits with: pip install duckdb==%s",
-	                          MERGANSER_VERSION, MERGANSER_DUCKDB_VERSION, MERGANSER_DUCKDB_PLATFORM, version, platform,
-	                          string(MERGANSER_DUCKDB_VERSION).substr(1));
+	return StringUtil::Format(
+	    "merganser %s is built for DuckDB %s on %s, but this is DuckDB %s on %s. Install the DuckDB "
+	    "it fits with: pip install duckdb==%s",
+	    MERGANSER_VERSION, MERGANSER_DUCKDB_VERSION, MERGANSER_DUCKDB_PLATFORM, version, platform,
+	    string(MERGANSER_DUCKDB_VERSION).substr(1));
 }
 
 void VersionGuard::Check() {

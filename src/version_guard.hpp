@@ -3,9 +3,9 @@
 //
 // version_guard.hpp
 //
-// A C++ extension fits exactly the DuckDB it was compiled for. DuckDB compares the footer of the file and refuses others,
-// but allow_extensions_metadata_mismatch turns that off; this check does not turn off.
-// Errors: InvalidInputException that names both versions and the package to install.
+// A C++ extension fits exactly the DuckDB it was compiled for. DuckDB compares the footer of the file and refuses
+// others, but allow_extensions_metadata_mismatch turns that off; this check does not turn off. Errors:
+// InvalidInputException that names both versions and the package to install.
 //===----------------------------------------------------------------------===//
 
 #pragma once

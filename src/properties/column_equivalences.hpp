@@ -5,9 +5,10 @@
 //
 // Which columns hold the same value in every row of a plan, and which hold a known constant.
 //   FROM o, c WHERE o_custkey = c_custkey AND c_region = 5   gives {o_custkey, c_custkey}, {c_region} = 5
-// Definition: a and b are equivalent when, in each row, both are non-NULL and a = b, for types whose equality is identity
-// (see HasIdentityEquality); hence either value may be shown for the other, after a cast between integer widths at most.
-// Limits: FLOAT and DOUBLE (-0.0 = 0.0), collated VARCHAR, INTERVAL, TIMETZ and nestings of them take no part.
+// Definition: a and b are equivalent when, in each row, both are non-NULL and a = b, for types whose equality is
+// identity (see HasIdentityEquality); hence either value may be shown for the other, after a cast between integer
+// widths at most. Limits: FLOAT and DOUBLE (-0.0 = 0.0), collated VARCHAR, INTERVAL, TIMETZ and nestings of them take
+// no part.
 //===----------------------------------------------------------------------===//
 
 #pragma once

@@ -15,10 +15,10 @@ namespace merganser {
 
 static vector<shared_ptr<const TableFunctionDefinition>> &Registered() {
 	static vector<shared_ptr<const TableFunctionDefinition>> functions {
-	    make_shared_ptr<TumbleFunction>(),   make_shared_ptr<HopFunction>(),       make_shared_ptr<CumulateFunction>(),
-	    make_shared_ptr<SessionFunction>(),  make_shared_ptr<VariationFunction>(), make_shared_ptr<CapacityFunction>(),
-	    make_shared_ptr<M4Function>(),       make_shared_ptr<LttbFunction>(),      make_shared_ptr<FftFunction>(),
-	    make_shared_ptr<LowpassFunction>(),  make_shared_ptr<HighpassFunction>(),  make_shared_ptr<XcorrFunction>(),
+	    make_shared_ptr<TumbleFunction>(),  make_shared_ptr<HopFunction>(),       make_shared_ptr<CumulateFunction>(),
+	    make_shared_ptr<SessionFunction>(), make_shared_ptr<VariationFunction>(), make_shared_ptr<CapacityFunction>(),
+	    make_shared_ptr<M4Function>(),      make_shared_ptr<LttbFunction>(),      make_shared_ptr<FftFunction>(),
+	    make_shared_ptr<LowpassFunction>(), make_shared_ptr<HighpassFunction>(),  make_shared_ptr<XcorrFunction>(),
 	};
 	return functions;
 }
