@@ -10,23 +10,6 @@ string Quoted(const string &text) {
 	return "'" + StringUtil::Replace(text, "'", "''") + "'";
 }
 
-string JsonText(const string &text) {
-	string result = "\"";
-	for (auto c : text) {
-		if (c == '"' || c == '\\') {
-			result += '\\';
-			result += c;
-		} else if (c == '\n') {
-			result += "\\n";
-		} else if (static_cast<unsigned char>(c) < 0x20) {
-			result += StringUtil::Format("\\u%04x", static_cast<int>(c));
-		} else {
-			result += c;
-		}
-	}
-	return result + "\"";
-}
-
 //! Where slice `task` begins in a scan of `rows` rows, moved to the start of a row group of `file` where that is fine
 //! enough.
 idx_t CutPoint(idx_t position, const SlicedScan::File &file, bool at_row_groups) {
@@ -148,18 +131,6 @@ string Stage::TaskSql(idx_t task, const std::function<string(const StageInput &,
 	}
 	options += ", PARTITIONS " + to_string(partitions);
 	return "COPY (" + with + "FROM (" + query->ToString() + ")) TO " + Quoted(target) + " (" + options + ")";
-}
-
-string QueryStages::ToJson() const {
-	vector<string> entries;
-	for (auto &stage : stages) {
-		entries.push_back(StringUtil::Format(
-		    "{\"stage\": %llu, \"partitioning\": %s, \"inputs\": %s, \"tasks\": %llu, \"estimated_rows\": %llu, "
-		    "\"reason\": %s, \"sql\": %s}",
-		    stage->number, JsonText(stage->PartitioningText()), JsonText(stage->InputsText()), stage->tasks,
-		    stage->estimated_rows, JsonText(stage->ReasonText()), JsonText(stage->Sql())));
-	}
-	return "{\"stages\": [" + StringUtil::Join(entries, ", ") + "]}";
 }
 
 } // namespace merganser

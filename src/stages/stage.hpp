@@ -111,9 +111,6 @@ struct Stage {
 struct QueryStages {
 	vector<unique_ptr<Stage>> stages;
 	vector<SentInput> sent;
-
-	//! The plan document: JSON without paths and timings.
-	string ToJson() const;
 };
 
 } // namespace merganser
