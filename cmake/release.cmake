@@ -13,3 +13,4 @@ target_precompile_headers(merganser_loadable_extension PRIVATE ${MERGANSER_INCLU
 # A client that is not Python, to prove that the result loads.
 add_executable(merganser_release_client EXCLUDE_FROM_ALL ${CMAKE_CURRENT_SOURCE_DIR}/test/release/client.cpp)
 target_link_libraries(merganser_release_client duckdb_static)
+link_extension_libraries(merganser_release_client "")

@@ -33,6 +33,7 @@ def configure(build: Path, version: str) -> None:
         "BUILD_SHELL": 0,
         "EXTENSION_STATIC_BUILD": 1,
         "STATICALLY_LINK_EXTENSIONS": "none",
+        "DUCKDB_CAPABILITIES": "loadable_extensions",  # the client needs LOAD, and nothing else beside DuckDB's core
         "DUCKDB_EXPLICIT_VERSION": f"v{version}",
         "DUCKDB_EXTENSION_CONFIGS": ROOT / "extension_config.cmake",
         "MERGANSER_VERSION": project["version"],
