@@ -79,8 +79,8 @@ bool TryBindColumns(const LogicalGet &get, const vector<string> &names, vector<C
 	return true;
 }
 
-//! Whether the statistics of the files rule out NULL in all of `columns`. A table's own statistics say nothing here: they
-//! change with the next INSERT, and a prepared plan stays; NOT NULL constraints do not.
+//! Whether the statistics of the files rule out NULL in all of `columns`. A table's own statistics say nothing here:
+//! they change with the next INSERT, and a prepared plan stays; NOT NULL constraints do not.
 bool FilesRuleOutNull(ClientContext &context, const LogicalGet &get, const vector<ColumnBinding> &columns) {
 	if (get.GetTable() || !get.function.statistics_extended) {
 		return false;
