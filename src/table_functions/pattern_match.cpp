@@ -351,7 +351,7 @@ public:
 
 	void BeginPartition() override {
 		matcher.BeginPartition();
-		last_time = NumericLimits<int64_t>::Minimum();
+		last_time = NumericLimits<T>::Minimum();
 	}
 
 	void Consume(const InputRows &rows, ProcessorOutput &output) override {
@@ -379,8 +379,8 @@ private:
 		if (rows.IsNull(0, position)) {
 			ThrowNullTime("PATTERN_MATCH", bound.time_name);
 		}
-		auto time = static_cast<int64_t>(rows.Get<T>(0, position));
-		if (!bound.time_type.IsIntegral() && IsInfiniteTime(static_cast<T>(time))) {
+		T time = rows.Get<T>(0, position);
+		if (!bound.time_type.IsIntegral() && IsInfiniteTime(time)) {
 			ThrowInfiniteTime("PATTERN_MATCH", bound.time_name);
 		}
 		if (time < last_time) {
@@ -395,7 +395,7 @@ private:
 	const BoundPatternMatch &bound;
 	const NumericReader values;
 	ShapeMatcher matcher;
-	int64_t last_time = 0;
+	T last_time = 0;
 };
 
 unique_ptr<Processor> BoundPatternMatch::MakeProcessor(ClientContext &context) const {
