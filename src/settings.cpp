@@ -39,10 +39,10 @@ vector<Setting> AllSettings() {
 	    {LATE_MATERIALIZATION_COST, LogicalType::BOOLEAN, Value::BOOLEAN(true),
 		 "Decline late materialization where it is estimated not to pay; off rewrites wherever it is sound"},
 	    {RUNNER, LogicalType::VARCHAR, Value(""),
-		 "What runs queries in stages: local (threads of this process), or empty for DuckDB alone"},
+		 "What runs queries in stages: local (threads of this process), ray, or empty for DuckDB alone"},
 	    {TASKS, LogicalType::UBIGINT, Value::UBIGINT(8), "Number of tasks a stage is divided into"},
 	    {SLOTS, LogicalType::UBIGINT, Value::UBIGINT(0),
-		 "Number of tasks that run at the same time; 0 takes the setting threads"},
+		 "Number of tasks that run at the same time; 0 takes the setting threads, on Ray the cluster's CPUs"},
 	    {DISTRIBUTE_MIN_BYTES, LogicalType::UBIGINT, Value::UBIGINT(idx_t(256) << 20),
 		 "Queries that read less than this, about, run in DuckDB alone; 0 always runs in stages"},
 	    {BROADCAST_MAX_BYTES, LogicalType::UBIGINT, Value::UBIGINT(idx_t(64) << 20),
@@ -108,8 +108,12 @@ idx_t Settings::Tasks(ClientContext &context) {
 }
 
 idx_t Settings::Slots(ClientContext &context) {
-	auto slots = UBigIntValue::Get(Current(context, SLOTS));
+	auto slots = AskedSlots(context);
 	return slots > 0 ? slots : NumericCast<idx_t>(TaskScheduler::GetScheduler(context).NumberOfThreads());
+}
+
+idx_t Settings::AskedSlots(ClientContext &context) {
+	return UBigIntValue::Get(Current(context, SLOTS));
 }
 
 idx_t Settings::DistributeMinBytes(ClientContext &context) {
