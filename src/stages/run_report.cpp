@@ -80,13 +80,11 @@ string RunReport::ToJson(const string &runner, const QueryStages &query) const {
 		document.AddNumber(object, "tasks", report.tasks.size());
 		document.AddSeconds(object, "task_seconds", report.TaskSeconds());
 		document.AddSeconds(object, "wall_seconds", report.wall_seconds);
-		document.AddNumber(object, "rows_in", scanned + ReadFromStages(stage, [&](idx_t number) {
-			                                       return stages[number - 1].RowsOut();
-		                                       }));
+		document.AddNumber(object, "rows_in",
+		                   scanned + ReadFromStages(stage, [&](idx_t number) { return stages[number - 1].RowsOut(); }));
 		document.AddNumber(object, "rows_out", report.RowsOut());
-		document.AddNumber(
-		    object, "bytes_in",
-		    ReadFromStages(stage, [&](idx_t number) { return stages[number - 1].BytesOut(); }));
+		document.AddNumber(object, "bytes_in",
+		                   ReadFromStages(stage, [&](idx_t number) { return stages[number - 1].BytesOut(); }));
 		document.AddNumber(object, "bytes_out", report.BytesOut());
 		document.AddNumber(object, "estimated_rows", stage.estimated_rows);
 		document.AddNumber(object, "retries", 0);

@@ -6,7 +6,8 @@
 // What the stages of a query took: the report of the query in stages that ended last in this process, as JSON.
 //
 //   { "runner": "local", "wall_seconds": 1.5,
-//     "stages": [{"stage": 1, "partitioning": "...", "reads": "...", "tasks": 8, "task_seconds": 4.1, "wall_seconds": 0.7,
+//     "stages": [{"stage": 1, "partitioning": "...", "reads": "...", "tasks": 8, "task_seconds": 4.1, "wall_seconds":
+//     0.7,
 //                 "rows_in": 6001215, "rows_out": 40, "bytes_in": 0, "bytes_out": 3100, "estimated_rows": 37,
 //                 "retries": 0, "skew": 1.2, "spilled_bytes": 0, "slowest_worker": "..."}, ...] }
 //

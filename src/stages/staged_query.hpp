@@ -5,8 +5,8 @@
 //
 // A query in stages is, to DuckDB, one source operator: it runs the stages and reads the exchange of the last one. So
 // sql(), execute(), prepared statements, CREATE TABLE AS, INSERT, COPY, EXPLAIN and interrupts work as for every other
-// plan. While a runner runs the stages, no thread of DuckDB waits. Its inputs are the rows the session sends: each is an ordinary plan that ends in PhysicalSend, which writes an
-// exchange file.
+// plan. While a runner runs the stages, no thread of DuckDB waits. Its inputs are the rows the session sends: each is
+// an ordinary plan that ends in PhysicalSend, which writes an exchange file.
 //===----------------------------------------------------------------------===//
 
 #pragma once
