@@ -22,35 +22,10 @@ from make_tpcds import make_tpcds
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from tpc_declarations import TPCDS_PRIMARY_KEYS, primary_key_statements
 
 LIMIT_ONE, LIMIT_ALL = 1.15, 1.05
 MIN_RUNS = 5
-TPCDS_KEYS = {
-    "call_center": "cc_call_center_sk",
-    "catalog_page": "cp_catalog_page_sk",
-    "catalog_returns": "cr_item_sk, cr_order_number",
-    "catalog_sales": "cs_item_sk, cs_order_number",
-    "customer": "c_customer_sk",
-    "customer_address": "ca_address_sk",
-    "customer_demographics": "cd_demo_sk",
-    "date_dim": "d_date_sk",
-    "household_demographics": "hd_demo_sk",
-    "income_band": "ib_income_band_sk",
-    "inventory": "inv_date_sk, inv_item_sk, inv_warehouse_sk",
-    "item": "i_item_sk",
-    "promotion": "p_promo_sk",
-    "reason": "r_reason_sk",
-    "ship_mode": "sm_ship_mode_sk",
-    "store": "s_store_sk",
-    "store_returns": "sr_item_sk, sr_ticket_number",
-    "store_sales": "ss_item_sk, ss_ticket_number",
-    "time_dim": "t_time_sk",
-    "warehouse": "w_warehouse_sk",
-    "web_page": "wp_web_page_sk",
-    "web_returns": "wr_item_sk, wr_order_number",
-    "web_sales": "ws_item_sk, ws_order_number",
-    "web_site": "web_site_sk",
-}
 
 
 def serve(pipe: Connection, with_extension: bool, database: str, statements: list[str], threads: int) -> None:
@@ -158,7 +133,7 @@ def main() -> None:
         keys = tpch.key_statements("TABLE")
         results.append(measure("tpch", str(tpch.native_database(arguments.tpch)), keys, arguments))
     if arguments.tpcds:
-        keys = [f"ALTER TABLE {table} ADD PRIMARY KEY ({key}) NOT ENFORCED RELY" for table, key in TPCDS_KEYS.items()]
+        keys = primary_key_statements("TABLE", TPCDS_PRIMARY_KEYS)
         results.append(measure("tpcds", str(make_tpcds(arguments.tpcds)), keys, arguments))
     for result in results:
         show(console, result)
