@@ -259,7 +259,9 @@ class Worker:
             rows = cursor.execute(as_sql(task.sql, files)).fetchone()[0]
         size = target.stat().st_size
         with self.lock:
-            self.written[task.query] = self.written.get(task.query, 0) + size
+            self.written[task.query] = written = self.written.get(task.query, 0) + size
+        if 0 < task.max_exchange_bytes < written:
+            raise Refused(self.too_many_bytes(task))
         return Outcome(rows=rows, bytes=size, spilled=running.spilled)
 
     def prepare(self, cursor: Any, task: Task) -> None:
@@ -337,11 +339,14 @@ class Worker:
         if limit == 0 or written <= limit:
             return
         for attempt in attempts:
-            attempt.refused = (
-                f"the exchange files of the query on {self.host} take more than merganser_exchange_max_bytes = "
-                f"{limit}; SET it to more, or to 0 for no limit"
-            )
+            attempt.refused = self.too_many_bytes(attempt.task)
             attempt.cursor.interrupt()
+
+    def too_many_bytes(self, task: Task) -> str:
+        return (
+            f"the exchange files of the query on {self.host} take more than merganser_exchange_max_bytes = "
+            f"{task.max_exchange_bytes}; SET it to more, or to 0 for no limit"
+        )
 
     # ---------------------------------------------------------------- files, where nodes share no storage
 
