@@ -26,16 +26,16 @@ private:
 	vector<unique_ptr<LogicalOperator>> children;
 };
 
-//! Knows the files and what is read of them; enough to be exported, not to be executed. DuckDB's copy would forget which
-//! files it pruned, and there is none of a CSV scan.
+//! Knows the files and what is read of them; enough to be exported, not to be executed. DuckDB's copy would forget
+//! which files it pruned, and there is none of a CSV scan.
 unique_ptr<LogicalOperator> CopyOfFileScan(const LogicalGet &scan) {
 	auto bind_data = make_uniq<MultiFileBindData>();
 	bind_data->file_list = scan.bind_data->Cast<MultiFileBindData>().file_list;
 	auto function = scan.function;
 	function.cardinality = nullptr;
 	function.get_bind_info = nullptr;
-	auto result = make_uniq<LogicalGet>(scan.table_index, std::move(function), std::move(bind_data), scan.returned_types,
-	                                    scan.names, scan.virtual_columns);
+	auto result = make_uniq<LogicalGet>(scan.table_index, std::move(function), std::move(bind_data),
+	                                    scan.returned_types, scan.names, scan.virtual_columns);
 	result->GetMutableColumnIds() = scan.GetColumnIds();
 	result->projection_ids = scan.projection_ids;
 	result->table_filters = std::move(*scan.table_filters.Copy());

@@ -84,7 +84,10 @@ def relations(draw) -> tuple[str, list[str]]:
         operation = draw(st.sampled_from(["UNION ALL", "UNION", "INTERSECT", "EXCEPT", "INTERSECT ALL", "EXCEPT ALL"]))
         columns = ", ".join(COLUMNS)
         return f"(SELECT {columns} FROM a {operation} SELECT {columns} FROM b) u", ["u"]
-    return f"(SELECT g AS k, count(*) AS g, max(x) AS x, min(s) AS s, sum(d)::DECIMAL(9,2) AS d FROM a GROUP BY {draw(column)}, g) u", ["u"]  # noqa: E501
+    return (
+        f"(SELECT g AS k, count(*) AS g, max(x) AS x, min(s) AS s, sum(d)::DECIMAL(9,2) AS d FROM a GROUP BY {draw(column)}, g) u",
+        ["u"],
+    )  # noqa: E501
 
 
 @st.composite

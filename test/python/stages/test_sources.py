@@ -23,14 +23,19 @@ def write_parts(connection, folder, suffix: str, options: str = "") -> None:
 
 
 def inputs(connection, query: str) -> str:
-    return "; ".join(row[0] for row in connection.execute("SELECT inputs FROM merganser_stages($1)", [query]).fetchall())
+    return "; ".join(
+        row[0] for row in connection.execute("SELECT inputs FROM merganser_stages($1)", [query]).fetchall()
+    )
 
 
 @pytest.mark.parametrize(
     "suffix, source",
     [
         ("csv", "read_csv('{}/part_*.csv')"),
-        ("csv", "read_csv('{}/part_*.csv', header = true, columns = {{'i': 'INTEGER', 'g': 'BIGINT', 's': 'VARCHAR'}})"),
+        (
+            "csv",
+            "read_csv('{}/part_*.csv', header = true, columns = {{'i': 'INTEGER', 'g': 'BIGINT', 's': 'VARCHAR'}})",
+        ),
         ("csv.gz", "read_csv('{}/part_*.csv.gz')"),
         ("json", "read_json('{}/part_*.json')"),
         ("json", "read_ndjson_auto('{}/part_*.json')"),
