@@ -1,4 +1,4 @@
-"""What the tests of stages share: settings that cut even tiny queries, and comparing rows with those of plain DuckDB."""
+"""Settings that cut even tiny queries into stages, and comparing rows with those of plain DuckDB."""
 
 import math
 

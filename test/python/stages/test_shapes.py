@@ -58,10 +58,11 @@ SELECT unnest(l) FROM (SELECT g, list(i) l FROM t GROUP BY g)
 SELECT i, unnest(range(n)) FROM t
 SELECT * FROM (VALUES (1, 'a'), (2, 'b')) v(i, x) JOIN t USING (i)
 WITH c AS MATERIALIZED (SELECT g, sum(i) x FROM t GROUP BY g) SELECT * FROM c a JOIN c b ON a.x < b.x
-WITH a AS MATERIALIZED (SELECT i, random() <= 0.5 AS low FROM t) SELECT (SELECT count(*) FROM a WHERE low) + (SELECT count(*) FROM a WHERE NOT low)
+WITH a AS MATERIALIZED (SELECT i, random() AS r FROM t) SELECT count(*) FROM a x JOIN a y USING (i) WHERE x.r = y.r
 WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r WHERE x < 5) SELECT t.i FROM t JOIN r ON t.i = r.x
 SELECT g, median(i), quantile_cont(i, [0.1, 0.9]) FROM t GROUP BY g
-SELECT g, list(i ORDER BY i DESC), string_agg(s, ',' ORDER BY i), arg_max(s, i), count(DISTINCT s) FILTER (n > 1) FROM t GROUP BY g
+SELECT g, list(i ORDER BY i DESC), string_agg(s, ',' ORDER BY i), arg_max(s, i) FROM t GROUP BY g
+SELECT g, count(DISTINCT s) FILTER (n > 1), sum(DISTINCT n) FROM t GROUP BY g
 SELECT g, first(i ORDER BY i), histogram(n), max(i, 2) FROM t GROUP BY g
 SELECT sum(DISTINCT n), count(*) FROM t
 SELECT * FROM t PIVOT (sum(i) FOR g IN (1, 2) GROUP BY s)

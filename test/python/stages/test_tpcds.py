@@ -63,3 +63,16 @@ def test_representative_query(connection, tpcds_queries, number):
 def test_query(connection, tpcds_queries, number, broadcast_max_bytes):
     connection.execute(f"SET merganser_broadcast_max_bytes = {broadcast_max_bytes}")
     check(connection, tpcds_queries[number])
+
+
+def test_table_of_stages(connection, tpcds_queries, golden):
+    connection.execute("SET merganser_runner = ''")
+    connection.execute("SET merganser_broadcast_max_bytes = 67108864")
+    lines = ["query  stages  with several tasks  on one task besides the last rows"]
+    for number, query in tpcds_queries.items():
+        stages = connection.execute("SELECT tasks, reason FROM merganser_stages($1)", [query]).fetchall()
+        several = sum(tasks > 1 for tasks, _ in stages)
+        whole = {word for _, reason in stages for word in reason.split("; ") if "one task" in word}
+        kinds = sorted({" ".join(sentence.split()[:3]) for sentence in whole})
+        lines.append(f"{number:5}  {len(stages):6}  {several:18}  {', '.join(kinds) or '-'}")
+    golden("tpcds_stages", "\n".join(lines))

@@ -48,3 +48,13 @@ def test_query(connection, tpch_queries, number, broadcast_max_bytes):
         for row, other in zip(rows, expected, strict=True)
         for left, right in zip(row, other, strict=True)
     )
+
+
+def test_table_of_stages(connection, request, tpch_queries, golden):
+    connection.execute("SET merganser_runner = ''")
+    connection.execute("SET merganser_broadcast_max_bytes = 67108864")
+    lines = ["query  stages  with several tasks"]
+    for number, query in tpch_queries.items():
+        stages = connection.execute("SELECT tasks FROM merganser_stages($1)", [query]).fetchall()
+        lines.append(f"{number:5}  {len(stages):6}  {sum(tasks > 1 for (tasks,) in stages):18}")
+    golden(f"tpch_stages_of_{request.node.callspec.params['connection']}", "\n".join(lines))
