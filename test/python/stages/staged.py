@@ -21,7 +21,7 @@ def same_value(left, right) -> bool:
 
 
 def text(row: tuple) -> list[str]:
-    return [f"{value:.6g}" if isinstance(value, float) else repr(value) for value in row]
+    return [f"{value + 0.0:.6g}" if isinstance(value, float) else repr(value) for value in row]
 
 
 def assert_same_rows(rows: list[tuple], expected: list[tuple], ordered: bool) -> None:
