@@ -1,7 +1,9 @@
 """One small Ray cluster for all tests of the runner `ray`: a head without CPUs and three nodes, on this machine."""
 
+import contextlib
 import os
 import shutil
+import signal
 import tempfile
 import threading
 import time
@@ -44,11 +46,14 @@ class TestCluster:
     def add_node(self, wait: bool = True) -> None:
         self.ray.add_node(num_cpus=1, object_store_memory=MEMORY, wait=wait)
 
-    def remove_node(self, node: str) -> None:
-        """With the files it holds: the nodes of this cluster share a disk, those of others may not."""
+    def remove_node(self, node: str, worker: int) -> None:
+        """With its worker's process and its files, as the nodes of this cluster share a machine and its disk."""
         (found,) = [n for n in self.ray.list_all_nodes() if n.node_id == node]
         self.ray.remove_node(found, allow_graceful=False)
-        shutil.rmtree(self.exchange_root() / f"node-{node[:16]}", ignore_errors=True)
+        with contextlib.suppress(ProcessLookupError):  # it may end with its node
+            os.kill(worker, signal.SIGKILL)
+        wait_until(lambda: not is_running(worker), "the worker of a removed node is left")
+        shutil.rmtree(self.exchange_root() / f"node-{node[:16]}")
 
     def exchange_root(self) -> Path:
         return self.folder / f"merganser-{os.getuid()}"
@@ -122,8 +127,8 @@ def leaves_nothing(ray_cluster) -> Iterator[None]:
     faults = ray_cluster.open_faults()
     for fault in faults:
         (ray_cluster.faults / fault).unlink()
-    wait_until(lambda: not ray_cluster.files(), "exchange files are left")
     wait_until(lambda: busy_workers() == 0, "a worker is busy")
+    wait_until(lambda: not ray_cluster.files(), "exchange files are left")
     assert not faults
 
 
@@ -131,7 +136,9 @@ def busy_workers() -> int:
     import ray
     from merganser.ray import runner
 
-    members = [member for group in runner._runner.cluster.members.values() for member in group.values()]
+    cluster = runner._runner.cluster
+    alive = cluster.living_nodes()
+    members = [member for group in cluster.members.values() for member in group.values() if member.node in alive]
     return sum(ray.get([member.actor.busy.remote() for member in members], timeout=30))
 
 
@@ -140,6 +147,13 @@ def wait_until(holds: Callable[[], bool], otherwise: str, seconds: float = 20) -
     while not holds():
         assert time.monotonic() < end, otherwise
         time.sleep(0.05)
+
+
+def is_running(process: int) -> bool:
+    try:
+        return (Path("/proc") / str(process) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def processes_of(folder: Path) -> list[str]:
