@@ -130,6 +130,18 @@ string Stage::Sql() const {
 	return (relations.empty() ? "" : "WITH " + StringUtil::Join(relations, ", ") + " ") + query->ToString();
 }
 
+string Stage::WriteOptions() const {
+	string result = "FORMAT merganser_exchange";
+	if (keys > 0) {
+		vector<string> names;
+		for (idx_t i = 0; i < keys; i++) {
+			names.push_back("c" + to_string(columns + i));
+		}
+		result += ", PARTITION_BY (" + StringUtil::Join(names, ", ") + ")";
+	}
+	return result + ", PARTITIONS " + to_string(partitions);
+}
+
 string Stage::TaskSql(idx_t task, const std::function<string(const StageInput &, idx_t)> &input_sql,
                       const string &target) const {
 	vector<string> relations;
@@ -140,16 +152,7 @@ string Stage::TaskSql(idx_t task, const std::function<string(const StageInput &,
 		relations.push_back(input.Name() + " AS NOT MATERIALIZED (" + input_sql(input, task) + ")");
 	}
 	auto with = relations.empty() ? "" : "WITH " + StringUtil::Join(relations, ", ") + " ";
-	string options = "FORMAT merganser_exchange";
-	if (keys > 0) {
-		vector<string> names;
-		for (idx_t i = 0; i < keys; i++) {
-			names.push_back("c" + to_string(columns + i));
-		}
-		options += ", PARTITION_BY (" + StringUtil::Join(names, ", ") + ")";
-	}
-	options += ", PARTITIONS " + to_string(partitions);
-	return "COPY (" + with + "FROM (" + query->ToString() + ")) TO " + Quoted(target) + " (" + options + ")";
+	return "COPY (" + with + "FROM (" + query->ToString() + ")) TO " + Quoted(target) + " (" + WriteOptions() + ")";
 }
 
 } // namespace merganser

@@ -115,6 +115,8 @@ struct Stage {
 	string ReasonText() const;
 	//! The SQL of the stage with its inputs by name.
 	string Sql() const;
+	//! The options of the COPY that writes the exchange of a task.
+	string WriteOptions() const;
 	//! SQL of one task. `input_sql` gives the SELECT that stands for each input.
 	string TaskSql(idx_t task, const std::function<string(const StageInput &, idx_t task)> &input_sql,
 	               const string &target) const;
