@@ -18,28 +18,6 @@ TableFunctionToSQLResult ReadRelation(ClientContext &context, const LogicalGet &
 	return result;
 }
 
-bool CanSlice(const LogicalGet &get) {
-	auto name = get.function.GetName().GetIdentifierName();
-	if (name != "read_parquet" && name != "parquet_scan") {
-		return false;
-	}
-	if (get.parameters.size() != 1 || !get.scan_partition_indices.empty() || get.ordinality_idx.IsValid() ||
-	    get.has_pushed_projection || get.bind_info) {
-		return false;
-	}
-	for (auto &column : get.names) {
-		if (column == "filename" || column == "file_row_number") {
-			return false;
-		}
-	}
-	for (auto &column : get.GetColumnIds()) {
-		if (column.IsVirtualColumn() && !column.IsEmptyColumn()) {
-			return false;
-		}
-	}
-	return true;
-}
-
 string Source(const LogicalGet &get) {
 	auto result = "read_parquet(" + get.parameters[0].ToSQLString();
 	for (auto &parameter : get.named_parameters) {
@@ -68,20 +46,46 @@ vector<SlicedScan::File> ReadFooters(ClientContext &context, const vector<OpenFi
 		                 NumericCast<idx_t>(row.GetValue<int64_t>(2))};
 	}
 	vector<SlicedScan::File> result;
+	unordered_set<string> listed;
 	for (auto &file : files) {
 		auto entry = by_path.find(file.path);
 		if (entry == by_path.end()) {
 			return {};
 		}
-		result.push_back(entry->second);
+		// A slice selects by path, so it reads a file that is listed twice as often as the whole scan does.
+		if (listed.insert(file.path).second) {
+			result.push_back(entry->second);
+		}
 	}
 	return result;
 }
 
 } // namespace
 
+bool SlicedFiles::MaySlice(const LogicalGet &get) {
+	auto name = get.function.GetName().GetIdentifierName();
+	if (name != "read_parquet" && name != "parquet_scan") {
+		return false;
+	}
+	if (get.parameters.size() != 1 || !get.scan_partition_indices.empty() || get.ordinality_idx.IsValid() ||
+	    get.has_pushed_projection || get.bind_info) {
+		return false;
+	}
+	for (auto &column : get.names) {
+		if (column == "filename" || column == "file_row_number") {
+			return false;
+		}
+	}
+	for (auto &column : get.GetColumnIds()) {
+		if (column.IsVirtualColumn() && !column.IsEmptyColumn()) {
+			return false;
+		}
+	}
+	return true;
+}
+
 unique_ptr<SlicedScan> SlicedFiles::TrySlice(ClientContext &context, const LogicalGet &get) {
-	if (!CanSlice(get)) {
+	if (!MaySlice(get)) {
 		return nullptr;
 	}
 	auto &bind_data = get.bind_data->Cast<MultiFileBindData>();

@@ -1,6 +1,7 @@
 #include "stages/stages.hpp"
 
 #include "decision_log.hpp"
+#include "stages/plan_copy.hpp"
 #include "stages/stage_planner.hpp"
 #include "stages/stage_runner.hpp"
 #include "stages/staged_query.hpp"
@@ -135,7 +136,7 @@ bool Stages::TryReplace(ClientContext &context, Binder &binder, unique_ptr<Logic
 	auto rows = plan->has_estimated_cardinality ? plan->estimated_cardinality : plan->EstimateCardinality(context);
 	try {
 		StagePlanner planner(context, binder);
-		auto stages = planner.Plan(plan->Copy(context), reason);
+		auto stages = planner.Plan(PlanCopy::Of(context, plan), reason);
 		if (!stages) {
 			return false;
 		}
