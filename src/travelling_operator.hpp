@@ -12,6 +12,7 @@
 
 #include "settings.hpp"
 
+#include "duckdb/planner/logical_plan_sql_exporter.hpp"
 #include "duckdb/planner/operator/logical_extension_operator.hpp"
 
 namespace merganser {

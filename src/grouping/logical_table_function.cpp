@@ -3,6 +3,7 @@
 #include "grouping/choose_grouping.hpp"
 #include "grouping/partitioned_sort.hpp"
 #include "grouping/physical_table_function.hpp"
+#include "grouping/table_function_sql.hpp"
 
 #include "decision_log.hpp"
 
@@ -57,6 +58,24 @@ LogicalTableFunction::LogicalTableFunction(TableIndex table_index, const TableFu
 		}
 		KeepOutputs(all);
 	}
+}
+
+LogicalTableFunction::LogicalTableFunction(const LogicalTableFunction &other)
+    : table_index(other.table_index), definition(other.definition), bound(other.bound), passed(other.passed),
+      partition_columns(other.partition_columns), ordering(other.ordering), required_columns(other.required_columns),
+      outputs(other.outputs) {
+	for (auto &expression : other.expressions) {
+		expressions.push_back(expression->Copy());
+	}
+}
+
+unique_ptr<LogicalOperator> LogicalTableFunction::CopyAlone() const {
+	return make_uniq<LogicalTableFunction>(*this);
+}
+
+LogicalPlanSQLExportResult LogicalTableFunction::ToSQL(LogicalPlanSQLExportContext &context,
+                                                       const LogicalPlanVerificationPath &path) {
+	return TableFunctionSql::Export(*this, context, path);
 }
 
 vector<ColumnBinding> LogicalTableFunction::GetColumnBindings() {

@@ -20,7 +20,7 @@ Partitioning StagePlanner::CutAggregate(Slot &op) {
 	auto outputs = op->GetColumnBindings();
 	auto groups = PlanColumns::Plain(aggregate.groups);
 	if (!groups.empty() && delivered.KeepsTogether(groups)) {
-		Partitioning kept {Distribution::HASHED, {}};
+		Partitioning kept {delivered.distribution, {}};
 		for (auto &key : delivered.keys) {
 			auto place = std::find(groups.begin(), groups.end(), key) - groups.begin();
 			kept.keys.push_back(outputs[NumericCast<idx_t>(place)]);

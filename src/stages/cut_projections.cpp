@@ -13,7 +13,7 @@ Partitioning StagePlanner::CutUnary(Slot &op) {
 
 Partitioning StagePlanner::CutProjection(Slot &op) {
 	auto delivered = Cut(op->children[0]);
-	if (delivered.distribution != Distribution::HASHED) {
+	if (delivered.keys.empty()) {
 		return delivered;
 	}
 	auto outputs = op->GetColumnBindings();
@@ -31,7 +31,7 @@ Partitioning StagePlanner::CutProjection(Slot &op) {
 	if (keys.size() != delivered.keys.size()) {
 		return {Distribution::SPLIT, {}};
 	}
-	return {Distribution::HASHED, std::move(keys)};
+	return {delivered.distribution, std::move(keys)};
 }
 
 } // namespace merganser

@@ -60,9 +60,6 @@ bool PlanColumns::Contains(const vector<ColumnBinding> &bindings, const ColumnBi
 }
 
 Partitioning PlanColumns::KeepAvailable(Partitioning delivered, LogicalOperator &op) {
-	if (delivered.distribution != Distribution::HASHED) {
-		return delivered;
-	}
 	auto bindings = op.GetColumnBindings();
 	for (auto &key : delivered.keys) {
 		if (!Contains(bindings, key)) {

@@ -1,5 +1,7 @@
 #include "stages/sliced_files.hpp"
 
+#include "stages/stages.hpp"
+
 #include "duckdb/common/multi_file/multi_file_states.hpp"
 #include "duckdb/main/connection.hpp"
 #include "duckdb/parser/tableref/basetableref.hpp"
@@ -31,6 +33,7 @@ vector<SlicedScan::File> ReadFooters(ClientContext &context, const vector<OpenFi
 		paths.emplace_back(file.path);
 	}
 	Connection connection(*context.db);
+	StagesPause pause(*connection.context);
 	auto footers = connection.Query("SELECT file_name, num_rows, num_row_groups FROM parquet_file_metadata(" +
 	                                Value::LIST(LogicalType::VARCHAR, paths).ToSQLString() + ")");
 	if (footers->HasError()) {

@@ -1,5 +1,6 @@
 #include "stages/stage_planner.hpp"
 
+#include "grouping/logical_table_function.hpp"
 #include "late_materialization/join_back_guard.hpp"
 #include "stages/logical_exchange.hpp"
 #include "stages/plan_copy.hpp"
@@ -119,6 +120,9 @@ Partitioning StagePlanner::Cut(Slot &op) {
 Partitioning StagePlanner::CutExtension(Slot &op) {
 	if (dynamic_cast<LogicalSessionRows *>(op.get())) {
 		return CutSessionRows(op);
+	}
+	if (dynamic_cast<LogicalTableFunction *>(op.get())) {
+		return CutTableFunction(op);
 	}
 	if (dynamic_cast<LogicalNarrowRows *>(op.get())) {
 		return CutNarrowRows(op);

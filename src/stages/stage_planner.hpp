@@ -85,6 +85,8 @@ private:
 	Partitioning CutSharedReference(Slot &op);
 	Partitioning CutNarrowRows(Slot &op);
 	Partitioning CutJoinBack(Slot &op);
+	Partitioning CutTableFunction(Slot &op);
+	optional_ptr<LogicalOperator> FindRegionScan(Slot &input, vector<ColumnBinding> columns);
 	Partitioning CutSessionRows(Slot &op);
 	Partitioning CutExtension(Slot &op);
 	//! Runs the operator in one task over its gathered inputs.

@@ -3,6 +3,7 @@
 #include "decision_log.hpp"
 #include "stages/plan_copy.hpp"
 #include "stages/stage_planner.hpp"
+#include "stages/stage_runner.hpp"
 #include "stages/staged_query.hpp"
 
 #include "duckdb/main/client_context_state.hpp"
@@ -91,9 +92,7 @@ void Optimize(OptimizerExtensionInput &input, unique_ptr<LogicalOperator> &plan)
 	if (runner.empty() || PauseState::Get(input.context).pauses > 0) {
 		return;
 	}
-	if (runner != "local") {
-		throw InvalidInputException("Setting \"merganser_runner\" must be 'local' or empty, not '%s'", runner);
-	}
+	StageRunner::CheckName(runner);
 	auto query = FindQuery(plan);
 	if (!query) {
 		return;

@@ -35,7 +35,7 @@ def stages_of(connection: duckdb.DuckDBPyConnection, query: str) -> list[tuple]:
 
 
 def run_by_hand(connection: duckdb.DuckDBPyConnection, query: str, folder: Path) -> dict[int, Path]:
-    """Runs every stage as one task, from the SQL that merganser_stages shows; returns the exchange files but the last."""
+    """Runs every stage as one task, from the SQL merganser_stages shows; returns all exchange files but the last."""
     stages = stages_of(connection, query)
     files = {}
     for stage, _, sql, _ in stages[:-1]:
