@@ -44,7 +44,9 @@ def most_tasks(connection: duckdb.DuckDBPyConnection, query: str) -> int:
 
 
 def reasons(connection: duckdb.DuckDBPyConnection, query: str) -> str:
-    return "; ".join(row[0] for row in connection.execute("SELECT reason FROM merganser_stages($1)", [query]).fetchall())
+    return "; ".join(
+        row[0] for row in connection.execute("SELECT reason FROM merganser_stages($1)", [query]).fetchall()
+    )
 
 
 def check(connection: duckdb.DuckDBPyConnection, query: str, ordered: bool = False) -> int:
