@@ -7,8 +7,8 @@ Forms: `plain` is DuckDB alone, `local` this process' threads, `ray` a cluster o
 views over Parquet, one file a table or `--files` of them, and no declared keys. Every query runs once unmeasured, then
 `--runs` times in turn with the other forms.
 
-Measured: wall seconds; CPU seconds of this process and all below it, which are Ray's; MB of exchange files; peak
-memory, the sum over these processes of the largest resident set since the query began. Rows must be equal; numbers may
+Measured: wall seconds; CPU seconds, on Ray also of the processes of its cluster; MB of exchange files; peak memory, the
+sum over these processes of the largest resident set since the query began. Rows must be equal; numbers may
 differ by a relative 1e-9, because sums are added up in another order. The last line is JSON: medians of every query and
 form, and their totals.
 """
@@ -125,7 +125,7 @@ def measure_query(number: int, opened: dict, samples: dict, runs: int) -> None:
 
 
 def measured(form: str, connection: duckdb.DuckDBPyConnection, text: str) -> Measured:
-    processes = with_all_below(os.getpid())
+    processes = with_all_below(os.getpid()) if form == "ray" else [os.getpid()]
     for process in processes:
         with contextlib.suppress(OSError):  # it has just ended
             (Path("/proc") / str(process) / "clear_refs").write_text("5")  # the peak counts from now

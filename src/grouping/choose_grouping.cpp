@@ -49,11 +49,16 @@ bool WantedAtOrigin(const LogicalTableFunction &function, const InputOrigin &ori
 struct Delivered {
 	explicit Delivered(const LogicalTableFunction &function);
 
-	//! Every partition column is among the output.
-	bool complete = true;
+	//! Every partition column is among the output, and partitions differ in it itself.
+	bool complete;
 	ClusteringSet partition;
 	OrderingList ordering;
 };
+
+//! False where partitions differ in another value than the column's own.
+bool ComparesColumns(const LogicalTableFunction &function) {
+	return function.partition_columns == function.partition_outputs;
+}
 
 optional_idx OutputOf(const LogicalTableFunction &function, idx_t expression, optional_idx partition_column) {
 	for (idx_t i = 0; i < function.outputs.size(); i++) {
@@ -68,7 +73,10 @@ optional_idx OutputOf(const LogicalTableFunction &function, idx_t expression, op
 	return optional_idx();
 }
 
-Delivered::Delivered(const LogicalTableFunction &function) {
+Delivered::Delivered(const LogicalTableFunction &function) : complete(ComparesColumns(function)) {
+	if (!complete) {
+		return;
+	}
 	vector<idx_t> positions;
 	for (idx_t i = 0; i < function.partition_columns.size(); i++) {
 		auto position = OutputOf(function, function.partition_columns[i], i);

@@ -11,6 +11,7 @@
 #include "duckdb/execution/operator/projection/physical_projection.hpp"
 #include "duckdb/execution/physical_plan_generator.hpp"
 #include "duckdb/planner/expression/bound_columnref_expression.hpp"
+#include "duckdb/planner/expression_binder.hpp"
 #include "duckdb/planner/expression/bound_reference_expression.hpp"
 
 namespace merganser {
@@ -18,15 +19,23 @@ namespace merganser {
 //===--------------------------------------------------------------------===//
 // Binding
 //===--------------------------------------------------------------------===//
-LogicalTableFunction::LogicalTableFunction(TableIndex table_index, const TableFunctionDefinition &definition,
+LogicalTableFunction::LogicalTableFunction(ClientContext &context, TableIndex table_index,
+                                           const TableFunctionDefinition &definition,
                                            shared_ptr<BoundProcessor> bound_p, const TableArgument &table,
                                            case_insensitive_map_t<Value> passed_p, unique_ptr<LogicalOperator> input)
     : table_index(table_index), definition(definition), bound(std::move(bound_p)), passed(std::move(passed_p)),
-      partition_columns(table.partition_columns), ordering(table.ordering), required_columns(bound->required_columns) {
+      partition_columns(table.partition_columns), partition_outputs(table.partition_columns), ordering(table.ordering),
+      required_columns(bound->required_columns) {
 	auto bindings = input->GetColumnBindings();
 	for (idx_t i = 0; i < table.names.size(); i++) {
 		expressions.push_back(
 		    make_uniq<BoundColumnRefExpression>(Identifier(table.names[i]), table.types[i], bindings[i]));
+	}
+	for (auto &column : partition_columns) {
+		column = ComparedColumn(context, column);
+	}
+	for (auto &item : ordering) {
+		item.column = ComparedColumn(context, item.column);
 	}
 	auto add = [&](ProcessorLayout::Source source, idx_t index, const string &name) {
 		outputs.push_back(Output {source, index, ProjectionIndex(outputs.size()), name});
@@ -44,7 +53,7 @@ LogicalTableFunction::LogicalTableFunction(TableIndex table_index, const TableFu
 		}
 	} else {
 		for (idx_t i = 0; i < partition_columns.size(); i++) {
-			add(ProcessorLayout::Source::PARTITION, i, table.names[partition_columns[i]]);
+			add(ProcessorLayout::Source::PARTITION, i, table.names[partition_outputs[i]]);
 		}
 	}
 	for (idx_t i = proper_first; i < bound->names.size(); i++) {
@@ -78,6 +87,16 @@ LogicalPlanSQLExportResult LogicalTableFunction::ToSQL(LogicalPlanSQLExportConte
 	return TableFunctionSql::Export(*this, context, path);
 }
 
+idx_t LogicalTableFunction::ComparedColumn(ClientContext &context, idx_t column) {
+	auto compared = expressions[column]->Copy();
+	if (!ExpressionBinder::PushCollation(context, compared, compared->GetReturnType())) {
+		return column;
+	}
+	compared->SetAlias(expressions[column]->GetName());
+	expressions.push_back(std::move(compared));
+	return expressions.size() - 1;
+}
+
 vector<ColumnBinding> LogicalTableFunction::GetColumnBindings() {
 	vector<ColumnBinding> result;
 	for (auto &output : outputs) {
@@ -98,7 +117,7 @@ void LogicalTableFunction::ResolveTypes() {
 			types.push_back(bound->types[output.index]);
 			break;
 		case ProcessorLayout::Source::PARTITION:
-			types.push_back(expressions[partition_columns[output.index]]->GetReturnType());
+			types.push_back(expressions[partition_outputs[output.index]]->GetReturnType());
 			break;
 		case ProcessorLayout::Source::INPUT:
 			types.push_back(expressions[output.index]->GetReturnType());
@@ -140,6 +159,9 @@ void LogicalTableFunction::KeepOutputs(const unordered_set<idx_t> &bindings) {
 			used[column] = true;
 		}
 	}
+	for (auto column : partition_outputs) {
+		used[column] = used[column] || !definition.pass_through;
+	}
 	for (auto &item : ordering) {
 		used[item.column] = true;
 	}
@@ -157,6 +179,9 @@ void LogicalTableFunction::KeepOutputs(const unordered_set<idx_t> &bindings) {
 		output.index = output.source == ProcessorLayout::Source::INPUT ? moved[output.index] : output.index;
 	}
 	for (auto &column : partition_columns) {
+		column = moved[column];
+	}
+	for (auto &column : partition_outputs) {
 		column = moved[column];
 	}
 	for (auto &column : required_columns) {
@@ -228,6 +253,7 @@ ProcessorLayout LogicalTableFunction::Layout() const {
 		result.input_types.push_back(expression->GetReturnType());
 	}
 	result.partition_columns = partition_columns;
+	result.partition_outputs = partition_outputs;
 	result.required_columns = required_columns;
 	result.proper_types = bound->types;
 	for (auto &output : outputs) {

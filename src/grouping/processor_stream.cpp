@@ -147,6 +147,7 @@ void ProcessorStream::Retain() {
 	}
 	if (!layout.partition_columns.empty() && key_row.IsValid()) {
 		boundaries.Remember(input);
+		RememberPartitionOutputs();
 	}
 	current = nullptr;
 }
@@ -433,6 +434,23 @@ void ProcessorStream::SetValue(idx_t column, const Value &value) {
 	target.SetValue(row, value);
 }
 
+void ProcessorStream::RememberPartitionOutputs() {
+	if (layout.pass_through) {
+		return;
+	}
+	vector<LogicalType> types;
+	for (auto column : layout.partition_outputs) {
+		types.push_back(layout.input_types[column]);
+	}
+	remembered_outputs = make_uniq<DataChunk>();
+	remembered_outputs->Initialize(BufferAllocator::Get(context), types, 1);
+	SelectionVector sel(1);
+	sel.set_index(0, key_row.GetIndex());
+	for (idx_t i = 0; i < layout.partition_outputs.size(); i++) {
+		remembered_outputs->data[i].Append(current->data[layout.partition_outputs[i]], sel, 1);
+	}
+}
+
 void ProcessorStream::AddPartitionColumns() {
 	if (!own || own_keyed == own_rows) {
 		return;
@@ -447,8 +465,8 @@ void ProcessorStream::AddPartitionColumns() {
 		if (column.source != ProcessorLayout::Source::PARTITION) {
 			continue;
 		}
-		auto &source = key_row.IsValid() ? current->data[layout.partition_columns[column.index]]
-		                                 : boundaries.Key().data[column.index];
+		auto &source = key_row.IsValid() ? current->data[layout.partition_outputs[column.index]]
+		                                 : remembered_outputs->data[column.index];
 		VectorOperations::Copy(source, own->data[i], sel, count, 0, own_keyed);
 	}
 	own_keyed = own_rows;

@@ -35,6 +35,8 @@ struct ProcessorLayout {
 	vector<LogicalType> input_types;
 	//! Positions in the input chunk.
 	vector<idx_t> partition_columns;
+	//! The columns that PARTITION outputs repeat, where a row of the partition has them; see LogicalTableFunction.
+	vector<idx_t> partition_outputs;
 	vector<idx_t> required_columns;
 	vector<LogicalType> proper_types;
 	vector<OutputColumn> output;
@@ -89,6 +91,7 @@ private:
 	void NextEach(DataChunk &output);
 	bool NextOwnRows(DataChunk &output);
 	void AddPartitionColumns();
+	void RememberPartitionOutputs();
 	void CloseOwnChunk();
 	void DropReleased();
 	void Hold(idx_t begin);
@@ -147,6 +150,8 @@ private:
 	idx_t own_rows = 0;
 	//! Rows of `own` before this one have their partition columns.
 	idx_t own_keyed = 0;
+	//! One row of the open partition: the columns of PARTITION outputs, while key_row is invalid.
+	unique_ptr<DataChunk> remembered_outputs;
 	//! Per proper column: its place in the output, invalid if nothing uses it.
 	vector<optional_idx> proper_position;
 	deque<unique_ptr<DataChunk>> own_finished;

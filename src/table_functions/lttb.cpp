@@ -438,7 +438,7 @@ unique_ptr<BoundProcessor> LttbFunction::Bind(ClientContext &context, const Boun
 		result->names = {"window_index"};
 		result->types = {LogicalType::BIGINT};
 	} else {
-		result->windows = SlidingWindows(arguments, time);
+		result->windows = SlidingWindows(context, arguments, time);
 		result->windows.AddColumns(*result);
 	}
 	arguments.RequireOrderedBy("TIMECOL");

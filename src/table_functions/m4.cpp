@@ -310,7 +310,7 @@ unique_ptr<BoundProcessor> M4Function::Bind(ClientContext &context, const BoundA
 	auto result = make_uniq<BoundM4>();
 	result->time_name = table.names[time.column];
 	result->time_type = time.type;
-	result->windows = SlidingWindows(arguments, time);
+	result->windows = SlidingWindows(context, arguments, time);
 	result->windows.AddColumns(*result);
 	auto columns = ParticipatingColumns::All(table, time.column);
 	for (auto column : columns) {

@@ -154,7 +154,8 @@ unique_ptr<Processor> BoundWindows::MakeProcessor(ClientContext &context) const 
 	return MakeForTimeType<WindowProcessor>(time_type, *this);
 }
 
-unique_ptr<BoundWindows> BindWindows(const string &function, const BoundArguments &arguments, const char *step) {
+unique_ptr<BoundWindows> BindWindows(ClientContext &context, const string &function, const BoundArguments &arguments,
+                                     const char *step) {
 	auto time = arguments.Time("TIMECOL");
 	auto result = make_uniq<BoundWindows>();
 	result->function = function;
@@ -163,7 +164,7 @@ unique_ptr<BoundWindows> BindWindows(const string &function, const BoundArgument
 	result->size = time.Span(function, "SIZE", arguments.Get("SIZE"));
 	result->step = step ? time.Span(function, step, arguments.Get(step)) : result->size;
 	if (arguments.HasValue("ORIGIN")) {
-		result->origin = time.Point(function, "ORIGIN", arguments.Get("ORIGIN"));
+		result->origin = time.Point(context, function, "ORIGIN", arguments.Get("ORIGIN"));
 	}
 	result->names = {"window_start", "window_end"};
 	result->types = {time.type, time.type};
@@ -197,7 +198,7 @@ TumbleFunction::TumbleFunction() {
 }
 
 unique_ptr<BoundProcessor> TumbleFunction::Bind(ClientContext &context, const BoundArguments &arguments) const {
-	return BindWindows(name, arguments, nullptr);
+	return BindWindows(context, name, arguments, nullptr);
 }
 
 HopFunction::HopFunction() {
@@ -208,7 +209,7 @@ HopFunction::HopFunction() {
 }
 
 unique_ptr<BoundProcessor> HopFunction::Bind(ClientContext &context, const BoundArguments &arguments) const {
-	return BindWindows(name, arguments, "SLIDE");
+	return BindWindows(context, name, arguments, "SLIDE");
 }
 
 CumulateFunction::CumulateFunction() {
@@ -219,7 +220,7 @@ CumulateFunction::CumulateFunction() {
 }
 
 unique_ptr<BoundProcessor> CumulateFunction::Bind(ClientContext &context, const BoundArguments &arguments) const {
-	auto result = BindWindows(name, arguments, "STEP");
+	auto result = BindWindows(context, name, arguments, "STEP");
 	if (result->size % result->step != 0) {
 		throw BinderException("%s: Cumulative table function requires size must be an integral multiple of step.",
 		                      name);
