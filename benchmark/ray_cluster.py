@@ -9,22 +9,23 @@ from pathlib import Path
 
 NODES = 3
 MEMORY = 80 << 20
-# A lost node is noticed within two seconds; nothing is reported to anybody.
-ENVIRONMENT = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_enable_metrics_collection": "0",
-    "RAY_health_check_period_ms": "500",
-    "RAY_health_check_timeout_ms": "1000",
-    "RAY_health_check_failure_threshold": "3",
-    "RAY_health_check_initial_delay_ms": "1000",
-}
+# Read by Ray when it is imported. A lost node is noticed within two seconds; nothing is reported to anybody.
+os.environ.update(
+    RAY_USAGE_STATS_ENABLED="0",
+    RAY_enable_metrics_collection="0",
+    RAY_raylet_start_wait_time_s="120",
+    RAY_health_check_period_ms="500",
+    RAY_health_check_timeout_ms="1000",
+    RAY_health_check_failure_threshold="3",
+    RAY_health_check_initial_delay_ms="1000",
+)
 
 
 class SmallCluster:
     """`folder` is private to it and short, as names of sockets must be."""
 
     def __init__(self, folder: Path, nodes: int = NODES) -> None:
-        os.environ.update(ENVIRONMENT, RAY_TMPDIR=str(folder))
+        os.environ["RAY_TMPDIR"] = str(folder)
         import ray
         from ray.cluster_utils import Cluster
 
@@ -47,19 +48,23 @@ class SmallCluster:
         self.ray.shutdown()
 
 
-def private_folder() -> Path:
-    return Path(tempfile.mkdtemp(prefix="mr-", dir="/tmp"))
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="mr-", dir="/tmp"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
 
 
 @contextmanager
 def small_cluster(nodes: int = NODES) -> Iterator[SmallCluster]:
-    folder = private_folder()
-    cluster = SmallCluster(folder, nodes)
-    try:
-        yield cluster
-    finally:
-        import merganser.ray
+    with private_folder() as folder:
+        cluster = SmallCluster(folder, nodes)
+        try:
+            yield cluster
+        finally:
+            import merganser.ray
 
-        merganser.ray.shutdown()
-        cluster.close()
-        shutil.rmtree(folder)
+            merganser.ray.shutdown()
+            cluster.close()

@@ -56,23 +56,33 @@ class TestCluster(SmallCluster):
 
 @pytest.fixture(scope="session")
 def ray_cluster() -> Iterator[TestCluster]:
-    folder = private_folder()
-    cluster = TestCluster(folder)
+    with private_folder() as folder:
+        cluster = TestCluster(folder)
+        try:
+            use_faulty_workers()
+            yield cluster
+            merganser.ray.shutdown()
+            assert is_initialized(), "merganser must not shut down a Ray it did not start"
+            assert not list(cluster.exchange_root().rglob("*"))
+        finally:
+            cluster.close()
+            wait_until(lambda: not processes_of(folder), "a process of the cluster is left")
+
+
+def use_faulty_workers() -> None:
     import faulty_worker
+    import merganser.ray
     import ray
 
     ray.cloudpickle.register_pickle_by_value(faulty_worker)
-    try:
-        with merganser.connect() as connection:
-            merganser.ray.use(connection, merganser.extension_path(), worker_class=faulty_worker.FaultyWorker)
-        yield cluster
-        merganser.ray.shutdown()
-        assert ray.is_initialized(), "merganser must not shut down a Ray it did not start"
-        assert not list(cluster.exchange_root().rglob("*"))
-    finally:
-        cluster.close()
-        wait_until(lambda: not processes_of(folder), "a process of the cluster is left")
-        shutil.rmtree(folder)
+    with merganser.connect() as connection:
+        merganser.ray.use(connection, merganser.extension_path(), worker_class=faulty_worker.FaultyWorker)
+
+
+def is_initialized() -> bool:
+    import ray
+
+    return ray.is_initialized()
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """`merganser.connect(runner="ray", address="local")`: a cluster of this process, which ends with it."""
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -26,9 +25,8 @@ print(merganser.last_query()["runner"])
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    path = private_folder()
-    yield path
-    shutil.rmtree(path)
+    with private_folder() as path:
+        yield path
 
 
 def test_it_starts_and_leaves_nothing(folder):
