@@ -32,6 +32,7 @@ demo: build
 bench: test-programs
 	$(BIN)/python benchmark/late_materialization.py --quick --scale $(SCALE)
 	$(BIN)/python benchmark/tpc_overhead.py --quick
+	$(BIN)/python benchmark/stages.py --quick
 
 # ---------------------------------------------------------------- tests
 

@@ -7,11 +7,12 @@ import argparse
 import os
 
 import demo_late_materialization
+import demo_stages
 import duckdb
 import merganser
 from rich.console import Console
 
-PARTS = (demo_late_materialization,)
+PARTS = (demo_late_materialization, demo_stages)
 
 
 def main() -> None:

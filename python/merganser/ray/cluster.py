@@ -23,6 +23,7 @@ from merganser.ray.worker import Options, Worker, sha_of  # noqa: E402
 
 START_SECONDS = 120
 END_SECONDS = 10
+LONGEST_FOLDER = 30
 OLD_AFTER_SECONDS = 24 * 60 * 60
 # Ray places an actor on the node it is told only when it asks for some CPU.
 SHARE_OF_CPU = 0.01
@@ -76,7 +77,7 @@ class Cluster:
         if address != "local":
             ray.init(address=address, **quiet)
             return
-        self.own_folder = tempfile.mkdtemp(prefix="mgs-")
+        self.own_folder = tempfile.mkdtemp(prefix="mgs-", dir=short_folder())
         ray.init(
             address="local",
             num_cpus=slots or os.cpu_count(),
@@ -166,3 +167,8 @@ class Cluster:
 
     def living_nodes(self) -> set[str]:
         return {node["NodeID"] for node in ray.nodes() if node["Alive"]}
+
+
+def short_folder() -> str | None:
+    """Where Ray may have sockets, whose names are at most 107 bytes long; none for the usual temporary folder."""
+    return None if len(tempfile.gettempdir()) <= LONGEST_FOLDER else "/tmp"

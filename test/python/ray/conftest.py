@@ -4,7 +4,6 @@ import contextlib
 import os
 import shutil
 import signal
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,39 +11,18 @@ from pathlib import Path
 
 import merganser
 import pytest
-
-NODES = 3
-MEMORY = 80 << 20
-# A lost node is noticed within two seconds.
-ENVIRONMENT = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_enable_metrics_collection": "0",
-    "RAY_health_check_period_ms": "500",
-    "RAY_health_check_timeout_ms": "1000",
-    "RAY_health_check_failure_threshold": "3",
-    "RAY_health_check_initial_delay_ms": "1000",
-}
+from ray_cluster import SmallCluster, private_folder
 
 
-class TestCluster:
+class TestCluster(SmallCluster):
     """The cluster, the folder its workers use, and the faults they are to have."""
 
     __test__ = False
 
     def __init__(self, folder: Path) -> None:
-        from ray.cluster_utils import Cluster
-
-        self.folder = folder
+        super().__init__(folder)
         self.faults = folder / "faults"
         self.faults.mkdir()
-        head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": MEMORY}
-        self.ray = Cluster(initialize_head=True, head_node_args=head)
-        for _ in range(NODES):
-            self.add_node(wait=False)
-        self.ray.wait_for_nodes()
-
-    def add_node(self, wait: bool = True) -> None:
-        self.ray.add_node(num_cpus=1, object_store_memory=MEMORY, wait=wait)
 
     def remove_node(self, node: str, worker: int) -> None:
         """With its worker's process and its files, as the nodes of this cluster share a machine and its disk."""
@@ -78,26 +56,33 @@ class TestCluster:
 
 @pytest.fixture(scope="session")
 def ray_cluster() -> Iterator[TestCluster]:
-    folder = Path(tempfile.mkdtemp(prefix="mr-", dir="/tmp"))
-    os.environ.update(ENVIRONMENT, RAY_TMPDIR=str(folder))
+    with private_folder() as folder:
+        cluster = TestCluster(folder)
+        try:
+            use_faulty_workers()
+            yield cluster
+            merganser.ray.shutdown()
+            assert is_initialized(), "merganser must not shut down a Ray it did not start"
+            assert not list(cluster.exchange_root().rglob("*"))
+        finally:
+            cluster.close()
+            wait_until(lambda: not processes_of(folder), "a process of the cluster is left")
+
+
+def use_faulty_workers() -> None:
     import faulty_worker
+    import merganser.ray
     import ray
 
     ray.cloudpickle.register_pickle_by_value(faulty_worker)
-    cluster = TestCluster(folder)
-    try:
-        ray.init(address=cluster.ray.address, log_to_driver=False, logging_level="ERROR")
-        with merganser.connect() as connection:
-            merganser.ray.use(connection, merganser.extension_path(), worker_class=faulty_worker.FaultyWorker)
-        yield cluster
-        merganser.ray.shutdown()
-        assert ray.is_initialized(), "merganser must not shut down a Ray it did not start"
-        assert not list(cluster.exchange_root().rglob("*"))
-    finally:
-        ray.shutdown()
-        cluster.ray.shutdown()
-        wait_until(lambda: not processes_of(folder), "a process of the cluster is left")
-        shutil.rmtree(folder)
+    with merganser.connect() as connection:
+        merganser.ray.use(connection, merganser.extension_path(), worker_class=faulty_worker.FaultyWorker)
+
+
+def is_initialized() -> bool:
+    import ray
+
+    return ray.is_initialized()
 
 
 @pytest.fixture

@@ -3,9 +3,11 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ray_cluster import private_folder
 
 pytestmark = pytest.mark.ray
 
@@ -21,14 +23,20 @@ print(merganser.last_query()["runner"])
 """
 
 
-def test_it_starts_and_leaves_nothing(tmp_path):
-    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with private_folder() as path:
+        yield path
+
+
+def test_it_starts_and_leaves_nothing(folder):
+    environment = {**os.environ, "TMPDIR": str(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
     environment.pop("RAY_TMPDIR", None)
     ended = subprocess.run(
-        [sys.executable, "-c", PROGRAM], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", PROGRAM], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
     )
     assert ended.returncode == 0, ended.stderr
-    folder, rows, runner = ended.stdout.splitlines()
+    ray_folder, rows, runner = ended.stdout.splitlines()
     assert (rows, runner) == ("[(0, 500), (1, 500)]", "ray")
-    assert not Path(folder).exists()
-    assert [path.name for path in tmp_path.iterdir()] == ["rows.parquet"]
+    assert not Path(ray_folder).exists()
+    assert [path.name for path in folder.iterdir()] == ["rows.parquet"]

@@ -107,6 +107,15 @@ def test_error_of_a_task_is_that_of_the_local_run_and_is_not_tried_again(session
     assert str(on_ray.value) == str(local.value)
 
 
+def test_function_of_the_session(session):
+    session.create_function("twice", lambda value: 2 * value, ["BIGINT"], "BIGINT")
+    query = "SELECT g, sum(twice(i)) FROM t GROUP BY g"
+    with pytest.raises(duckdb.CatalogException, match=r"twice(.|\n)*only the session has. SET merganser_runner = ''"):
+        session.execute(query).fetchall()
+    session.execute("SET merganser_runner = ''")
+    assert len(session.execute(query).fetchall()) == 3
+
+
 def test_several_queries_at_once(session, within):
     results: dict[int, list] = {}
 
