@@ -3,6 +3,7 @@
 #include "grouping/choose_grouping.hpp"
 #include "grouping/partitioned_sort.hpp"
 #include "grouping/physical_table_function.hpp"
+#include "grouping/region_sort.hpp"
 
 #include "decision_log.hpp"
 
@@ -261,13 +262,18 @@ static PhysicalOperator &PlanHashed(PhysicalPlanGenerator &planner, PhysicalOper
 	return sort;
 }
 
-static PhysicalOperator &PlanSingle(PhysicalPlanGenerator &planner, PhysicalOperator &input,
-                                    const ProcessorLayout &layout, const vector<OrderItem> &ordering) {
+static vector<OrderItem> PartitionsThenOrder(const ProcessorLayout &layout, const vector<OrderItem> &ordering) {
 	vector<OrderItem> items;
 	for (auto column : layout.partition_columns) {
 		items.push_back(OrderItem {column, OrderType::ASCENDING, OrderByNullType::NULLS_LAST});
 	}
 	items.insert(items.end(), ordering.begin(), ordering.end());
+	return items;
+}
+
+static PhysicalOperator &PlanSingle(PhysicalPlanGenerator &planner, PhysicalOperator &input,
+                                    const ProcessorLayout &layout, const vector<OrderItem> &ordering) {
+	auto items = PartitionsThenOrder(layout, ordering);
 	if (items.empty()) {
 		return input;
 	}
@@ -307,6 +313,10 @@ PhysicalOperator &LogicalTableFunction::CreatePlan(ClientContext &context, Physi
 		if (!region_scan) {
 			decision.grouping = Grouping::HASHED;
 			decision.reason = "the scan is not planned as a table scan";
+		} else if (decision.sorts_regions) {
+			promise.ordering.clear(); // the sort sees to it
+			input = planner.Make<PhysicalRegionSort>(
+			    input.get(), *region_scan, SortOrders(PartitionsThenOrder(layout, ordering), layout.input_types));
 		}
 	}
 	RecordDecision(context, definition.name, decision, description);
