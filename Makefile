@@ -7,7 +7,7 @@ BIN       := $(VENV)/bin
 CPP       := $(shell find src test -name '*.cpp' -o -name '*.hpp')
 CONFIGURE := -DCMAKE_BUILD_TYPE=Release
 
-.PHONY: build venv demo bench test test-programs test-cpp test-python test-slow goldens \
+.PHONY: build venv demo bench test test-programs test-cpp test-python test-ray test-slow goldens \
         lint format tidy wheel sanitize release clean
 
 build: $(BUILD)/build.ninja
@@ -35,7 +35,7 @@ bench: test-programs
 
 # ---------------------------------------------------------------- tests
 
-test: test-cpp test-python
+test: test-cpp test-python test-ray
 
 test-programs: build
 	$(BIN)/ninja -C $(BUILD) merganser_test tpch tpcds
@@ -45,6 +45,9 @@ test-cpp: test-programs
 
 test-python: test-programs
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+test-ray: test-programs
+	$(BIN)/python -m pytest -m ray test/python/ray
 
 test-slow: test-programs
 	$(BIN)/python -m pytest -m slow --hypothesis-profile long

@@ -1,6 +1,7 @@
 """Measure late materialisation on wide reports over TPC-H: wall and CPU seconds, peak memory, rows compared.
 
-    python benchmark/late_materialization.py --scale 1 [--storage parquet native] [--runs 5] [--peers PYTHON]
+    python benchmark/late_materialization.py --scale 1 [--storage parquet native] [--runs 5] [--memory-limit 2GB]
+                                              [--peers PYTHON]
 
 Forms measured, in turn, each run in a process of its own:
     plain       the query in DuckDB without the extension
@@ -68,13 +69,21 @@ def main() -> None:
             if arguments.reports and report.name not in arguments.reports:
                 continue
             forms = forms_of(report, storage, arguments.peers)
+            if arguments.memory_limit:
+                limit(forms, arguments.memory_limit)
             for _ in range(arguments.runs):
                 for form in forms:
                     form.run(job)
             require_equal_rows(report, forms)
             console.print(as_table(f"{report.name}, {storage}, scale {arguments.scale:g}", forms))
             results.append(as_result(report, storage, forms))
-    summary = {"machine": machine(), "scale": arguments.scale, "runs": arguments.runs, "results": results}
+    summary = {
+        "machine": machine(),
+        "scale": arguments.scale,
+        "runs": arguments.runs,
+        "memory_limit": arguments.memory_limit,
+        "results": results,
+    }
     print(json.dumps(summary))
 
 
@@ -85,6 +94,9 @@ def parsed_arguments() -> argparse.Namespace:
     parser.add_argument("--reports", nargs="+", metavar="NAME", help='only these, for example "Q10 unfiltered"')
     parser.add_argument("--runs", type=int, default=5, help="runs of each form (default: 5)")
     parser.add_argument("--quick", action="store_true", help="short form: Q10 and Q10 unfiltered, 3 runs")
+    parser.add_argument(
+        "--memory-limit", metavar="SIZE", help="DuckDB's memory_limit, such as 2GB; beyond it DuckDB spills"
+    )
     parser.add_argument("--peers", metavar="PYTHON", help="a Python interpreter that has polars and datafusion")
     arguments = parser.parse_args()
     if arguments.quick:
@@ -119,6 +131,12 @@ def forms_of(report: Report, storage: str, peers: str | None) -> list[Form]:
     if peers and storage == "parquet":
         forms += [Form(peer, peer, texts["plain"], python=peers) for peer in PEERS]
     return forms
+
+
+def limit(forms: list[Form], memory_limit: str) -> None:
+    for form in forms:
+        if form.engine in ("duckdb", "merganser"):
+            form.statements = [f"SET memory_limit = '{memory_limit}'", *form.statements]
 
 
 def require_equal_rows(report: Report, forms: list[Form]) -> None:

@@ -12,28 +12,14 @@ sys.path.append(str(ROOT / "scripts"))
 
 from built_once import DATA, built_once  # noqa: E402
 from make_tpch import make_tpch  # noqa: E402
-
-TABLES = ("customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier")
-PRIMARY_KEYS = {
-    "customer": "c_custkey",
-    "lineitem": "l_orderkey, l_linenumber",
-    "nation": "n_nationkey",
-    "orders": "o_orderkey",
-    "part": "p_partkey",
-    "partsupp": "ps_partkey, ps_suppkey",
-    "region": "r_regionkey",
-    "supplier": "s_suppkey",
-}
-FOREIGN_KEYS = (
-    ("customer", "c_nationkey", "nation"),
-    ("lineitem", "l_orderkey", "orders"),
-    ("lineitem", "l_partkey, l_suppkey", "partsupp"),
-    ("nation", "n_regionkey", "region"),
-    ("orders", "o_custkey", "customer"),
-    ("partsupp", "ps_partkey", "part"),
-    ("partsupp", "ps_suppkey", "supplier"),
-    ("supplier", "s_nationkey", "nation"),
+from tpc_declarations import (  # noqa: E402
+    TPCH_FOREIGN_KEYS,
+    TPCH_PRIMARY_KEYS,
+    foreign_key_statements,
+    primary_key_statements,
 )
+
+TABLES = tuple(TPCH_PRIMARY_KEYS)
 
 
 def parquet_folder(scale: float) -> Path:
@@ -60,13 +46,8 @@ def create_views(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
 
 def key_statements(kind: str, *, foreign_keys: bool = False) -> list[str]:
     """The statements that declare TPC-H's keys on its tables; `kind` is TABLE or VIEW."""
-    statements = [f"ALTER {kind} {t} ADD PRIMARY KEY ({key}) NOT ENFORCED RELY" for t, key in PRIMARY_KEYS.items()]
-    if foreign_keys:
-        statements += [
-            f"ALTER {kind} {table} ADD FOREIGN KEY ({columns}) REFERENCES {referenced} NOT ENFORCED RELY"
-            for table, columns, referenced in FOREIGN_KEYS
-        ]
-    return statements
+    statements = primary_key_statements(kind, TPCH_PRIMARY_KEYS)
+    return statements + (foreign_key_statements(kind, TPCH_FOREIGN_KEYS) if foreign_keys else [])
 
 
 def declare_keys(connection: duckdb.DuckDBPyConnection, kind: str) -> None:

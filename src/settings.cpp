@@ -27,6 +27,15 @@ const char *const SLOTS = "merganser_slots";
 const char *const DISTRIBUTE_MIN_BYTES = "merganser_distribute_min_bytes";
 const char *const BROADCAST_MAX_BYTES = "merganser_broadcast_max_bytes";
 const char *const EXCHANGE_DIRECTORY = "merganser_exchange_directory";
+const char *const EXCHANGE_SHARED = "merganser_exchange_shared";
+const char *const EXCHANGE_MAX_BYTES = "merganser_exchange_max_bytes";
+const char *const WORKER_DIRECTORY = "merganser_worker_directory";
+const char *const WORKER_MEMORY_LIMIT = "merganser_worker_memory_limit";
+const char *const WORKER_THREADS = "merganser_worker_threads";
+const char *const WORKER_MAX_SPILL_BYTES = "merganser_worker_max_spill_bytes";
+const char *const TASK_ATTEMPTS = "merganser_task_attempts";
+const char *const SPECULATION = "merganser_speculation";
+const char *const PROGRESS = "merganser_progress";
 
 vector<Setting> AllSettings() {
 	return {
@@ -39,16 +48,35 @@ vector<Setting> AllSettings() {
 	    {LATE_MATERIALIZATION_COST, LogicalType::BOOLEAN, Value::BOOLEAN(true),
 		 "Decline late materialization where it is estimated not to pay; off rewrites wherever it is sound"},
 	    {RUNNER, LogicalType::VARCHAR, Value(""),
-		 "What runs queries in stages: local (threads of this process), or empty for DuckDB alone"},
+		 "What runs queries in stages: local (threads of this process), ray, or empty for DuckDB alone"},
 	    {TASKS, LogicalType::UBIGINT, Value::UBIGINT(8), "Number of tasks a stage is divided into"},
 	    {SLOTS, LogicalType::UBIGINT, Value::UBIGINT(0),
-		 "Number of tasks that run at the same time; 0 takes the setting threads"},
+		 "Number of tasks that run at the same time; 0 takes the setting threads, on Ray the cluster's CPUs"},
 	    {DISTRIBUTE_MIN_BYTES, LogicalType::UBIGINT, Value::UBIGINT(idx_t(256) << 20),
 		 "Queries that read less than this, about, run in DuckDB alone; 0 always runs in stages"},
 	    {BROADCAST_MAX_BYTES, LogicalType::UBIGINT, Value::UBIGINT(idx_t(64) << 20),
 		 "Largest side of a join that goes to all tasks, about; 0 hashes both sides wherever that is possible"},
 	    {EXCHANGE_DIRECTORY, LogicalType::VARCHAR, Value(""),
 		 "Folder for exchange files; empty takes the system's temporary folder"},
+	    // The rest is read by the runner ray, from the plan document.
+	    {EXCHANGE_SHARED, LogicalType::BOOLEAN, Value::BOOLEAN(true),
+		 "On Ray: every node sees the exchange directory; false sends exchange files from node to node"},
+	    {EXCHANGE_MAX_BYTES, LogicalType::UBIGINT, Value::UBIGINT(0),
+		 "On Ray: largest size of one query's exchange files written by one node; 0 for no limit"},
+	    {WORKER_DIRECTORY, LogicalType::VARCHAR, Value(""),
+		 "On Ray: folder on each node for spilling; empty takes the node's temporary folder"},
+	    {WORKER_MEMORY_LIMIT, LogicalType::VARCHAR, Value(""),
+		 "On Ray: memory limit of DuckDB on each node; empty takes what Ray counts for the node"},
+	    {WORKER_THREADS, LogicalType::UBIGINT, Value::UBIGINT(0),
+		 "On Ray: threads of DuckDB on each node; 0 takes the node's CPUs"},
+	    {WORKER_MAX_SPILL_BYTES, LogicalType::UBIGINT, Value::UBIGINT(0),
+		 "On Ray: largest size of what DuckDB spills on each node; 0 takes DuckDB's own limit"},
+	    {TASK_ATTEMPTS, LogicalType::UBIGINT, Value::UBIGINT(4),
+		 "On Ray: how often a task is tried before its query fails"},
+	    {SPECULATION, LogicalType::BOOLEAN, Value::BOOLEAN(false),
+		 "On Ray: try a task that takes much longer than its stage's others on a second node too"},
+	    {PROGRESS, LogicalType::BOOLEAN, Value::BOOLEAN(true),
+		 "On Ray: show the progress of queries that take longer than two seconds, on standard error"},
 	};
 }
 
@@ -108,8 +136,12 @@ idx_t Settings::Tasks(ClientContext &context) {
 }
 
 idx_t Settings::Slots(ClientContext &context) {
-	auto slots = UBigIntValue::Get(Current(context, SLOTS));
+	auto slots = AskedSlots(context);
 	return slots > 0 ? slots : NumericCast<idx_t>(TaskScheduler::GetScheduler(context).NumberOfThreads());
+}
+
+idx_t Settings::AskedSlots(ClientContext &context) {
+	return UBigIntValue::Get(Current(context, SLOTS));
 }
 
 idx_t Settings::DistributeMinBytes(ClientContext &context) {

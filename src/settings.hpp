@@ -27,12 +27,14 @@ struct Settings {
 	//! merganser_late_materialization_cost: false rewrites every query for which it is sound (used by the tests).
 	static bool LateMaterializationCost(ClientContext &context);
 
-	//! merganser_runner: "local", or empty for none.
+	//! merganser_runner: "local", one that was registered, or empty for none.
 	static string Runner(ClientContext &context);
 	//! merganser_tasks: how many tasks a stage is divided into.
 	static idx_t Tasks(ClientContext &context);
-	//! merganser_slots: how many tasks run at the same time.
+	//! merganser_slots: how many tasks run at the same time; where it is 0, DuckDB's threads.
 	static idx_t Slots(ClientContext &context);
+	//! merganser_slots as it was set.
+	static idx_t AskedSlots(ClientContext &context);
 	//! merganser_distribute_min_bytes: the least input worth stages.
 	static idx_t DistributeMinBytes(ClientContext &context);
 	//! merganser_broadcast_max_bytes: the largest side of a join that goes to all tasks.

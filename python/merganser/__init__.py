@@ -1,6 +1,6 @@
 """Late materialisation, set-semantic table functions and cluster stages for stock DuckDB."""
 
-from merganser.connection import connect, extension_path
+from merganser.connection import connect, extension_path, last_query
 
-__all__ = ["__version__", "connect", "extension_path"]
+__all__ = ["__version__", "connect", "extension_path", "last_query"]
 __version__ = "0.1.0"

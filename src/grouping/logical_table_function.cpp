@@ -4,6 +4,7 @@
 #include "grouping/partitioned_sort.hpp"
 #include "grouping/physical_table_function.hpp"
 #include "grouping/region_sort.hpp"
+#include "grouping/table_function_sql.hpp"
 
 #include "decision_log.hpp"
 
@@ -58,6 +59,24 @@ LogicalTableFunction::LogicalTableFunction(TableIndex table_index, const TableFu
 		}
 		KeepOutputs(all);
 	}
+}
+
+LogicalTableFunction::LogicalTableFunction(const LogicalTableFunction &other)
+    : table_index(other.table_index), definition(other.definition), bound(other.bound), passed(other.passed),
+      partition_columns(other.partition_columns), ordering(other.ordering), required_columns(other.required_columns),
+      outputs(other.outputs) {
+	for (auto &expression : other.expressions) {
+		expressions.push_back(expression->Copy());
+	}
+}
+
+unique_ptr<LogicalOperator> LogicalTableFunction::CopyAlone() const {
+	return make_uniq<LogicalTableFunction>(*this);
+}
+
+LogicalPlanSQLExportResult LogicalTableFunction::ToSQL(LogicalPlanSQLExportContext &context,
+                                                       const LogicalPlanVerificationPath &path) {
+	return TableFunctionSql::Export(*this, context, path);
 }
 
 vector<ColumnBinding> LogicalTableFunction::GetColumnBindings() {

@@ -14,16 +14,18 @@
 #include "grouping/grouping_decision.hpp"
 #include "grouping/processor_stream.hpp"
 #include "properties/partitioning.hpp"
-
-#include "duckdb/planner/operator/logical_extension_operator.hpp"
+#include "travelling_operator.hpp"
 
 namespace merganser {
 
-class LogicalTableFunction : public LogicalExtensionOperator {
+class LogicalTableFunction : public TravellingOperator {
 public:
 	LogicalTableFunction(TableIndex table_index, const TableFunctionDefinition &definition,
 	                     shared_ptr<BoundProcessor> bound, const TableArgument &table,
 	                     case_insensitive_map_t<Value> passed, unique_ptr<LogicalOperator> input);
+
+	//! A call with the columns, arguments and outputs of another, over no input yet.
+	explicit LogicalTableFunction(const LogicalTableFunction &other);
 
 	//! One column of the output that is still carried.
 	struct Output {
@@ -47,6 +49,9 @@ public:
 	optional_ptr<const string> GetTypeBindingVerificationIdentifier() const noexcept override;
 	idx_t EstimateCardinality(ClientContext &context) override;
 	PhysicalOperator &CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) override;
+	unique_ptr<LogicalOperator> CopyAlone() const override;
+	LogicalPlanSQLExportResult ToSQL(LogicalPlanSQLExportContext &context,
+	                                 const LogicalPlanVerificationPath &path) override;
 
 	//! Stops carrying output columns that nothing refers to, and the input columns only they needed.
 	void KeepOutputs(const unordered_set<idx_t> &bindings);

@@ -84,7 +84,7 @@ void ProcessorStream::Push(DataChunk &input) {
 void ProcessorStream::Advance() {
 	auto size = current->size();
 	auto &starts = boundaries.Starts();
-	while (consumed < size && runs.size() < ENOUGH_RUNS) {
+	while (consumed < size && runs.size() < ENOUGH_RUNS && each_rows.size() < ENOUGH_RUNS) {
 		if (next_start < starts.size() && starts[next_start] == consumed) {
 			next_start++;
 			if (!open || !layout.partition_columns.empty()) {
@@ -220,6 +220,10 @@ bool ProcessorStream::Next(DataChunk &output) {
 		return NextOwnRows(output);
 	}
 	while (next_run == runs.size()) {
+		if (next_each < each_rows.size()) {
+			NextEach(output);
+			return true;
+		}
 		ClearRuns();
 		if (!current || consumed == current->size()) {
 			return false;
@@ -236,6 +240,35 @@ void ProcessorStream::ClearRuns() {
 		values.clear();
 	}
 	next_run = next_offset = 0;
+	each_rows.clear();
+	for (auto &values : each_values) {
+		values.clear();
+	}
+	next_each = 0;
+}
+
+//! Rows that were emitted one by one are all in the current chunk.
+void ProcessorStream::NextEach(DataChunk &output) {
+	auto count = MinValue<idx_t>(STANDARD_VECTOR_SIZE, each_rows.size() - next_each);
+	auto rows = each_rows.data() + next_each;
+	SelectionVector sel(count);
+	bool contiguous = true;
+	for (idx_t i = 0; i < count; i++) {
+		contiguous = contiguous && rows[i] == rows[0] + i;
+		sel.set_index(i, rows[i] - current_start);
+	}
+	for (idx_t i = 0; i < proper_position.size(); i++) {
+		if (!proper_position[i].IsValid()) {
+			continue;
+		}
+		auto &target = output.data[proper_position[i].GetIndex()];
+		auto width = GetTypeIdSize(target.GetType().InternalType());
+		memcpy(FlatVector::GetDataMutableUnsafe<data_t>(target), each_values[i].data() + next_each * width,
+		       count * width);
+	}
+	EmitInputColumns(output, nullptr, sel, rows[0] - current_start, count, contiguous);
+	output.SetChildCardinality(count);
+	next_each += count;
 }
 
 static void SelectRows(SelectionVector &sel, idx_t offset, idx_t first, idx_t count) {

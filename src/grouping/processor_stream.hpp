@@ -86,6 +86,7 @@ private:
 	void Advance();
 	void NextRuns(DataChunk &output);
 	void ClearRuns();
+	void NextEach(DataChunk &output);
 	bool NextOwnRows(DataChunk &output);
 	void AddPartitionColumns();
 	void CloseOwnChunk();
@@ -119,6 +120,7 @@ private:
 	// Pass-through functions.
 	idx_t next_run = 0;
 	idx_t next_offset = 0;
+	idx_t next_each = 0;
 	deque<HeldRows> held;
 	vector<unique_ptr<DataChunk>> spare;
 	//! Positions in the input chunk of the columns that are held, and their types.

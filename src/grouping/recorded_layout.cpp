@@ -110,6 +110,7 @@ bool RecordedLayout::TryRead(ClientContext &context, const LogicalGet &get, Scan
 			result.sorted_by.push_back(OrderItem {column, OrderType::ASCENDING, OrderByNullType::NULLS_LAST});
 		}
 	}
+	result.is_recorded = true;
 	result.source = "recorded in the files";
 	result.remedy = "The files were changed after COPY (FORMAT merganser_regions) wrote them; write them again";
 	return true;

@@ -22,6 +22,8 @@ struct ScanLayout {
 	vector<idx_t> partitioned_by;
 	//! Every region is sorted like this; empty if unknown.
 	vector<OrderItem> sorted_by;
+	//! Recorded in the files by the COPY that wrote them, not only declared.
+	bool is_recorded = false;
 	//! "declared by view sensor", for messages.
 	string source;
 	//! What to do when it turns out not to be true.

@@ -44,6 +44,15 @@ bool MayExchangeValues(const LogicalType &left, const LogicalType &right) {
 
 } // namespace
 
+idx_t BaseRelation::PositionOf(const ColumnBinding &column) const {
+	for (idx_t i = 0; i < columns.size(); i++) {
+		if (columns[i] == column) {
+			return i;
+		}
+	}
+	throw InternalException("Column of a relation that does not list it");
+}
+
 AggregateInput::AggregateInput(ClientContext &context, RelationKeys &relation_keys, LogicalOperator &root)
     : context(context), relation_keys(relation_keys) {
 	Visit(root);
@@ -275,12 +284,7 @@ string AggregateInput::NameOf(const ColumnBinding &column) const {
 		return column.ToString();
 	}
 	auto &relation = relations[index.GetIndex()];
-	for (idx_t i = 0; i < relation.columns.size(); i++) {
-		if (relation.columns[i] == column) {
-			return relation.name + "." + relation.column_names[i];
-		}
-	}
-	throw InternalException("Column of a relation that does not list it");
+	return relation.name + "." + relation.column_names[relation.PositionOf(column)];
 }
 
 idx_t AggregateInput::EstimatedRows() const {

@@ -38,6 +38,9 @@ struct BaseRelation {
 	vector<ScannedObject> objects;
 	//! DuckDB's estimate of the relation's rows before filters.
 	idx_t cardinality = 0;
+
+	//! Position in `columns` of a column of this relation.
+	idx_t PositionOf(const ColumnBinding &column) const;
 };
 
 class AggregateInput {

@@ -2,6 +2,8 @@
 
 #include "late_materialization/column_width.hpp"
 
+#include <algorithm>
+
 namespace merganser {
 
 namespace {
@@ -9,10 +11,31 @@ namespace {
 //! Below this many rows every plan takes about a millisecond.
 const double SMALL_INPUT_ROWS = 10000;
 
+bool FetchesWide(const AggregateInput &input, const JoinBackLink &link) {
+	auto &relation = input.Relations()[link.relation];
+	return std::any_of(link.fetched.begin(), link.fetched.end(), [&](const ColumnBinding &column) {
+		return ColumnWidth::IsWide(relation.types[relation.PositionOf(column)]);
+	});
+}
+
+//! Whether the join-back needs a column this link fetches to find the row of a later link.
+bool FindsLaterLink(const AggregateInput &input, const Deferral &deferral, idx_t link) {
+	auto &chain = deferral.Chain();
+	for (idx_t later = link + 1; later < chain.size(); later++) {
+		for (auto &column : input.Relations()[chain[later].relation].keys[chain[later].key].columns) {
+			auto provider = deferral.ProviderOf(column, later);
+			if (provider.kind == Deferral::Provider::Kind::FETCHED && provider.link == link) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
 } // namespace
 
 CostEstimate::CostEstimate(const AggregateInput &input, const Deferral &deferral)
-    : input(input), deferral(deferral), input_rows(double(input.EstimatedRows())) {
+    : input_rows(double(input.EstimatedRows())) {
 	for (auto &column : deferral.Columns()) {
 		if (column.retained) {
 			continue;
@@ -24,12 +47,9 @@ CostEstimate::CostEstimate(const AggregateInput &input, const Deferral &deferral
 	for (auto &link : deferral.Chain()) {
 		auto &relation = input.Relations()[link.relation];
 		rows_read_again += double(relation.cardinality);
-		for (idx_t i = 0; i < relation.columns.size(); i++) {
-			for (auto &key_column : relation.keys[link.key].columns) {
-				if (relation.columns[i] == key_column) {
-					price_bytes += double(relation.cardinality) * double(ColumnWidth::Of(relation.types[i]));
-				}
-			}
+		for (auto &key_column : relation.keys[link.key].columns) {
+			auto &type = relation.types[relation.PositionOf(key_column)];
+			price_bytes += double(relation.cardinality) * double(ColumnWidth::Of(type));
 		}
 	}
 }
@@ -38,25 +58,10 @@ bool CostEstimate::Pays() const {
 	return input_rows >= SMALL_INPUT_ROWS && defers_wide && input_rows * saved_bytes_per_row > price_bytes;
 }
 
-optional_idx CostEstimate::FindThinLink() const {
+optional_idx CostEstimate::FindThinLink(const AggregateInput &input, const Deferral &deferral) {
 	auto &chain = deferral.Chain();
 	for (idx_t i = chain.size(); i-- > 0;) {
-		auto &relation = input.Relations()[chain[i].relation];
-		bool wide = false;
-		for (idx_t c = 0; c < relation.columns.size(); c++) {
-			for (auto &fetched : chain[i].fetched) {
-				wide = wide || (relation.columns[c] == fetched && ColumnWidth::IsWide(relation.types[c]));
-			}
-		}
-		bool finds_later_link = false;
-		for (idx_t later = i + 1; later < chain.size(); later++) {
-			for (auto &column : input.Relations()[chain[later].relation].keys[chain[later].key].columns) {
-				auto provider = deferral.ProviderOf(column, later);
-				finds_later_link =
-				    finds_later_link || (provider.kind == Deferral::Provider::Kind::FETCHED && provider.link == i);
-			}
-		}
-		if (!wide && !finds_later_link) {
+		if (!FetchesWide(input, chain[i]) && !FindsLaterLink(input, deferral, i)) {
 			return i;
 		}
 	}

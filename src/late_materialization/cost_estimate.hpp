@@ -23,13 +23,11 @@ public:
 
 	bool Pays() const;
 	//! The position of a link that fetches nothing wide and finds no later link, or invalid.
-	optional_idx FindThinLink() const;
+	static optional_idx FindThinLink(const AggregateInput &input, const Deferral &deferral);
 	//! "saves 6001215 rows x 141 bytes, reads again 150000 rows".
 	string ToString() const;
 
 private:
-	const AggregateInput &input;
-	const Deferral &deferral;
 	double input_rows;
 	double saved_bytes_per_row = 0;
 	double price_bytes = 0;

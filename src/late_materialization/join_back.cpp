@@ -174,12 +174,7 @@ unique_ptr<Expression> JoinBack::OverNarrowOutput(const Expression &expression) 
 
 LogicalType JoinBack::TypeOf(const ColumnBinding &column) const {
 	auto &relation = input.Relations()[input.RelationOf(column).GetIndex()];
-	for (idx_t i = 0; i < relation.columns.size(); i++) {
-		if (relation.columns[i] == column) {
-			return relation.types[i];
-		}
-	}
-	throw InternalException("Column of a relation that does not list it");
+	return relation.types[relation.PositionOf(column)];
 }
 
 } // namespace merganser

@@ -2,8 +2,11 @@
 
 #include "duckdb/common/vector/flat_vector.hpp"
 #include "duckdb/execution/physical_plan_generator.hpp"
+#include "duckdb/parser/parser.hpp"
+#include "duckdb/parser/query_node/select_node.hpp"
 #include "duckdb/planner/expression/bound_columnref_expression.hpp"
 #include "duckdb/planner/expression/bound_reference_expression.hpp"
+#include "duckdb/planner/sql_export/logical_plan_sql_exporter_internal.hpp"
 
 #include <atomic>
 #include <mutex>
@@ -129,11 +132,57 @@ idx_t PhysicalNarrowRows::RowsNumbered() const {
 	return op_state ? op_state->Cast<NarrowRowsState>().numbered.load() : 0;
 }
 
+unique_ptr<LogicalOperator> LogicalNarrowRows::CopyAlone() const {
+	return make_uniq<LogicalNarrowRows>(row_number_index, bound, make_shared_ptr<JoinBackIdentity>());
+}
+
+//! SELECT <all columns>, row_number() OVER () - 1 FROM <child>
+LogicalPlanSQLExportResult LogicalNarrowRows::ToSQL(LogicalPlanSQLExportContext &context,
+                                                    const LogicalPlanVerificationPath &path) {
+	auto fields = LogicalPlanSQLExportHelpers::CreateFields(*this, path);
+	if (fields.HasError()) {
+		return LogicalPlanSQLExportResult::Failure(fields);
+	}
+	auto exported = context.ExportChild(*children[0], LogicalPlanSQLExportHelpers::PlanChildPath(path, 0));
+	if (exported.HasError()) {
+		return LogicalPlanSQLExportResult::Failure(exported);
+	}
+	auto &child = exported.GetValue();
+	LogicalPlanSQLExportHelpers::PropagateSemanticTypes(fields.GetValue(), {child});
+	auto select = context.ForwardFields(child, child.relation.fields);
+	auto row_number = Parser(context.GetClientContext()).ParseSingleExpression("row_number() OVER () - 1");
+	row_number->SetAlias(LogicalPlanSQLExportHelpers::FieldIdentifier(select->select_list.size()));
+	select->select_list.push_back(std::move(row_number));
+	select->from_table = LogicalPlanSQLExportHelpers::CreateSubquery(std::move(child));
+	return LogicalPlanSQLExportResult::Success({std::move(select), std::move(fields.GetValue())});
+}
+
 LogicalJoinBackGuard::LogicalJoinBackGuard(ColumnBinding row_number, idx_t bound, string key_p, string table_p,
                                            shared_ptr<JoinBackIdentity> identity)
     : bound(bound), key(std::move(key_p)), table(std::move(table_p)), identity(std::move(identity)) {
 	SetEstimatedCardinality(bound);
 	expressions.push_back(make_uniq<BoundColumnRefExpression>(LogicalType::BIGINT, row_number));
+}
+
+string LogicalJoinBackGuard::DuplicateMessage(const string &key, const string &table) {
+	return StringUtil::Format("Key %s does not hold: \"%s\" has more than one row for a value of it. %s", key, table,
+	                          Remedy(table));
+}
+
+string LogicalJoinBackGuard::MissingMessageStart(const string &key) {
+	return StringUtil::Format("Key %s does not hold: ", key);
+}
+
+string LogicalJoinBackGuard::MissingMessageEnd(const string &table) {
+	return StringUtil::Format(
+	    " rows found no row of \"%s\" by it; a declared foreign key is broken or the data changed "
+	    "during the query. %s",
+	    table, Remedy(table));
+}
+
+unique_ptr<LogicalOperator> LogicalJoinBackGuard::CopyAlone() const {
+	auto row_number = expressions[0]->Cast<BoundColumnRefExpression>().Binding();
+	return make_uniq<LogicalJoinBackGuard>(row_number, bound, key, table, make_shared_ptr<JoinBackIdentity>());
 }
 
 vector<ColumnBinding> LogicalJoinBackGuard::GetColumnBindings() {
@@ -159,7 +208,8 @@ InsertionOrderPreservingMap<string> LogicalJoinBackGuard::ParamsToString() const
 PhysicalOperator &LogicalJoinBackGuard::CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) {
 	auto &child = planner.CreatePlan(*children[0]);
 	if (!identity->narrow_rows) {
-		throw InternalException("Join-back guard without the narrow rows it guards");
+		// DuckDB's statistics proved the join empty and took the narrow rows away: the query has no rows to guard.
+		return child;
 	}
 	auto column = expressions[0]->Cast<BoundReferenceExpression>().Index();
 	auto &result = planner.Make<PhysicalJoinBackGuard>(types, bound, *identity->narrow_rows, column, key, table);
@@ -200,8 +250,7 @@ OperatorResultType PhysicalJoinBackGuard::Execute(ExecutionContext &context, Dat
 				gstate.seen.resize(number + 1, false);
 			}
 			if (gstate.seen[number]) {
-				throw InvalidInputException("Key %s does not hold: \"%s\" has more than one row for a value of it. %s",
-				                            key, table, Remedy(table));
+				throw InvalidInputException(LogicalJoinBackGuard::DuplicateMessage(key, table));
 			}
 			gstate.seen[number] = true;
 			gstate.seen_count++;
@@ -218,10 +267,9 @@ OperatorFinalResultType PhysicalJoinBackGuard::OperatorFinalize(Pipeline &pipeli
 	std::lock_guard<std::mutex> guard(gstate.lock);
 	auto expected = narrow_rows.RowsNumbered();
 	if (gstate.seen_count != expected) {
-		throw InvalidInputException(
-		    "Key %s does not hold: %llu of %llu rows found no row of \"%s\" by it; a declared foreign key is broken or "
-		    "the data changed during the query. %s",
-		    key, expected - gstate.seen_count, expected, table, Remedy(table));
+		throw InvalidInputException(LogicalJoinBackGuard::MissingMessageStart(key) +
+		                            StringUtil::Format("%llu of %llu", expected - gstate.seen_count, expected) +
+		                            LogicalJoinBackGuard::MissingMessageEnd(table));
 	}
 	return OperatorFinalResultType::FINISHED;
 }

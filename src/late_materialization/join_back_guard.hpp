@@ -16,10 +16,9 @@
 
 #pragma once
 
-#include "settings.hpp"
+#include "travelling_operator.hpp"
 
 #include "duckdb/execution/physical_operator.hpp"
-#include "duckdb/planner/operator/logical_extension_operator.hpp"
 
 namespace merganser {
 
@@ -30,7 +29,7 @@ struct JoinBackIdentity {
 	optional_ptr<const PhysicalNarrowRows> narrow_rows;
 };
 
-class LogicalNarrowRows : public LogicalExtensionOperator {
+class LogicalNarrowRows : public TravellingOperator {
 public:
 	//! Delivers its child's columns and one more, BIGINT, under `row_number_index`; at most `bound` rows.
 	LogicalNarrowRows(TableIndex row_number_index, idx_t bound, shared_ptr<JoinBackIdentity> identity);
@@ -38,6 +37,9 @@ public:
 	ColumnBinding RowNumber() const {
 		return ColumnBinding(row_number_index, ProjectionIndex(0));
 	}
+	unique_ptr<LogicalOperator> CopyAlone() const override;
+	LogicalPlanSQLExportResult ToSQL(LogicalPlanSQLExportContext &context,
+	                                 const LogicalPlanVerificationPath &path) override;
 
 	vector<ColumnBinding> GetColumnBindings() override;
 	vector<TableIndex> GetTableIndex() const override;
@@ -59,11 +61,27 @@ private:
 	shared_ptr<JoinBackIdentity> identity;
 };
 
-class LogicalJoinBackGuard : public LogicalExtensionOperator {
+class LogicalJoinBackGuard : public TravellingOperator {
 public:
 	//! `key` and `table` are for the error message and EXPLAIN.
 	LogicalJoinBackGuard(ColumnBinding row_number, idx_t bound, string key, string table,
 	                     shared_ptr<JoinBackIdentity> identity);
+
+	static string DuplicateMessage(const string &key, const string &table);
+	//! "... found no row": the start, then "<missing> of <all>", then the end.
+	static string MissingMessageStart(const string &key);
+	static string MissingMessageEnd(const string &table);
+
+	const Expression &RowNumber() const {
+		return *expressions[0];
+	}
+	const string &Key() const {
+		return key;
+	}
+	const string &Table() const {
+		return table;
+	}
+	unique_ptr<LogicalOperator> CopyAlone() const override;
 
 	vector<ColumnBinding> GetColumnBindings() override;
 	PhysicalOperator &CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) override;

@@ -155,8 +155,8 @@ private:
 		if (!Settings::LateMaterializationCost(optimizer.context)) {
 			return true;
 		}
-		for (auto thin = CostEstimate(input, deferral).FindThinLink(); thin.IsValid();
-		     thin = CostEstimate(input, deferral).FindThinLink()) {
+		for (auto thin = CostEstimate::FindThinLink(input, deferral); thin.IsValid();
+		     thin = CostEstimate::FindThinLink(input, deferral)) {
 			if (!deferral.TryWithoutLink(thin.GetIndex(), max_chain, reason)) {
 				return false;
 			}

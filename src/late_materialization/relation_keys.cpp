@@ -79,6 +79,22 @@ bool TryBindColumns(const LogicalGet &get, const vector<string> &names, vector<C
 	return true;
 }
 
+//! Whether the statistics of the files rule out NULL in all of `columns`. A table's own statistics say nothing here:
+//! they change with the next INSERT, and a prepared plan stays; NOT NULL constraints do not.
+bool FilesRuleOutNull(ClientContext &context, const LogicalGet &get, const vector<ColumnBinding> &columns) {
+	if (get.GetTable() || !get.function.statistics_extended) {
+		return false;
+	}
+	for (auto &column : columns) {
+		TableFunctionGetStatisticsInput input(get.bind_data.get(), get.GetColumnIds()[column.column_index]);
+		auto statistics = get.function.statistics_extended(context, input);
+		if (!statistics || statistics->CanHaveNull()) {
+			return false;
+		}
+	}
+	return true;
+}
+
 //! `rename` maps a column of the catalog object to the scan's own name for it.
 template <class RENAME>
 void AddKeys(ClientContext &context, CatalogEntry &entry, const LogicalGet &get, RENAME rename, ScanKeys &result) {
@@ -102,7 +118,7 @@ void AddKeys(ClientContext &context, CatalogEntry &entry, const LogicalGet &get,
 		bound.referenced = foreign_key.referenced;
 		bound.referenced_columns = foreign_key.referenced_columns;
 		bound.name = foreign_key.ToString();
-		bound.nullable = foreign_key.nullable;
+		bound.nullable = foreign_key.nullable && !FilesRuleOutNull(context, get, bound.columns);
 		result.foreign_keys.push_back(std::move(bound));
 	}
 }

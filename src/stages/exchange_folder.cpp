@@ -19,12 +19,16 @@ bool TryMakePrivateFolder(const std::filesystem::path &path, std::error_code &er
 	return !error && std::filesystem::is_directory(path);
 }
 
-void MakePrivateFolders(const std::filesystem::path &root, const std::filesystem::path &folder) {
+//! Each of `folders` lies in the one before it.
+void MakePrivateFolders(const vector<std::filesystem::path> &folders) {
 	std::error_code error;
-	std::filesystem::create_directories(root.parent_path(), error);
+	std::filesystem::create_directories(folders.front().parent_path(), error);
 	for (idx_t attempt = 0; attempt < ATTEMPTS; attempt++) {
 		error.clear();
-		if (TryMakePrivateFolder(root, error) && TryMakePrivateFolder(folder, error)) {
+		auto made = std::all_of(folders.begin(), folders.end(), [&](const std::filesystem::path &folder) {
+			return TryMakePrivateFolder(folder, error);
+		});
+		if (made) {
 			return;
 		}
 		if (error != std::errc::no_such_file_or_directory) {
@@ -34,7 +38,12 @@ void MakePrivateFolders(const std::filesystem::path &root, const std::filesystem
 	throw IOException(
 	    "Cannot make the exchange folder \"%s\": %s; SET merganser_exchange_directory to a folder you may "
 	    "write to",
-	    folder.string(), error.message());
+	    folders.back().string(), error.message());
+}
+
+const string &NameOfProcess() {
+	static const string name = UUID::ToString(UUID::GenerateRandomUUID());
+	return name;
 }
 
 std::filesystem::path Root(ClientContext &context) {
@@ -47,16 +56,18 @@ std::filesystem::path Root(ClientContext &context) {
 
 ExchangeFolder::ExchangeFolder(ClientContext &context) {
 	auto root = Root(context);
-	auto folder = root / UUID::ToString(UUID::GenerateRandomUUID());
-	MakePrivateFolders(root, folder);
+	auto folder = root / NameOfProcess() / UUID::ToString(UUID::GenerateRandomUUID());
+	MakePrivateFolders({root, folder.parent_path(), folder});
 	path = folder.string();
 }
 
 ExchangeFolder::~ExchangeFolder() {
 	std::error_code error;
 	std::filesystem::remove_all(path, error);
-	// The folder of this user goes with its last query; another query's folder inside keeps it.
-	std::filesystem::remove(std::filesystem::path(path).parent_path(), error);
+	// The folders of this process and this user go with their last query; another query's folder inside keeps them.
+	auto of_process = std::filesystem::path(path).parent_path();
+	std::filesystem::remove(of_process, error);
+	std::filesystem::remove(of_process.parent_path(), error);
 }
 
 string ExchangeFolder::MakeFolder(const string &relative) const {
@@ -69,8 +80,8 @@ string ExchangeFolder::MakeFolder(const string &relative) const {
 	return folder.string();
 }
 
-string ExchangeFolder::TaskFile(idx_t stage, idx_t attempt, idx_t task) {
-	return MakeFolder(StringUtil::Format("s%llu/a%llu", stage, attempt)) + "/t" + to_string(task);
+string ExchangeFolder::TaskFile(idx_t stage, idx_t task, idx_t attempt) {
+	return MakeFolder("s" + to_string(stage)) + StringUtil::Format("/t%llu-a%llu", task, attempt);
 }
 
 string ExchangeFolder::SentFile(idx_t sent) {

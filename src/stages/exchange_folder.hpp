@@ -3,8 +3,9 @@
 //
 // stages/exchange_folder.hpp
 //
-// The folder of one execution of a query: <directory>/merganser-<user id>/<random>, for its owner only (mode 0700). It
-// is removed with everything in it when the object dies: at the end of the query, after an error and after a cancel.
+// The folder of one execution of a query: <directory>/merganser-<user id>/<process>/<query>, for its owner only (mode
+// 0700); <process> and <query> are random. It is removed with everything in it when the object dies: at the end of the
+// query, after an error and after a cancel.
 // Errors: IOException naming the folder that could not be made.
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +21,11 @@ public:
 	~ExchangeFolder();
 	ExchangeFolder(const ExchangeFolder &) = delete;
 
-	//! File of one attempt at one task: s<stage>/a<attempt>/t<task>. Makes the folders above it.
-	string TaskFile(idx_t stage, idx_t attempt, idx_t task);
+	const string &Path() const {
+		return path;
+	}
+	//! File of one attempt at one task: s<stage>/t<task>-a<attempt>. Makes the folders above it.
+	string TaskFile(idx_t stage, idx_t task, idx_t attempt);
 	//! File of rows the session sends.
 	string SentFile(idx_t sent);
 

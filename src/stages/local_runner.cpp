@@ -7,10 +7,9 @@
 #include "duckdb/main/client_data.hpp"
 #include "duckdb/main/connection.hpp"
 
-#include <atomic>
 #include <condition_variable>
+#include <filesystem>
 #include <mutex>
-#include <thread>
 
 namespace merganser {
 
@@ -40,10 +39,29 @@ unique_ptr<Connection> Connect(ClientContext &session) {
 	return result;
 }
 
+double SecondsSince(std::chrono::steady_clock::time_point start) {
+	return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+TaskReport RunTask(Connection &connection, const string &sql, const string &target) {
+	auto start = std::chrono::steady_clock::now();
+	auto result = connection.Query(sql);
+	if (result->HasError()) {
+		result->ThrowError();
+	}
+	TaskReport report;
+	report.seconds = SecondsSince(start);
+	for (auto &row : *result) {
+		report.rows_out += NumericCast<idx_t>(row.GetValue<int64_t>(0));
+	}
+	report.bytes_out = NumericCast<idx_t>(std::filesystem::file_size(target));
+	return report;
+}
+
 //! What the threads of one stage share.
 class StageRun {
 public:
-	explicit StageRun(idx_t threads) : connections(threads), running(threads) {
+	StageRun(idx_t threads, StageReport &report) : report(report), connections(threads), running(threads) {
 	}
 
 	bool Stopped() const {
@@ -75,6 +93,10 @@ public:
 		connections[thread] = std::move(connection);
 		return *connections[thread];
 	}
+	void TaskEnds(idx_t task, TaskReport task_report) {
+		std::lock_guard<std::mutex> guard(lock);
+		report.tasks[task] = task_report;
+	}
 	void ThreadEnds() {
 		std::lock_guard<std::mutex> guard(lock);
 		running--;
@@ -94,6 +116,7 @@ private:
 	std::condition_variable ended;
 	std::atomic<bool> stopped {false};
 	std::atomic<idx_t> next {0};
+	StageReport &report;
 	vector<unique_ptr<Connection>> connections;
 	idx_t running;
 	ErrorData error;
@@ -101,23 +124,58 @@ private:
 
 } // namespace
 
-LocalRunner::LocalRunner(ClientContext &context, const QueryStages &stages, ExchangeFolder &folder,
-                         vector<string> sent_files)
-    : context(context), stages(stages), folder(folder), sent_files(std::move(sent_files)),
-      slots(Settings::Slots(context)) {
+LocalRunner::LocalRunner(QueryRun run_p)
+    : run(std::move(run_p)), context(run.context), slots(Settings::Slots(run.context)) {
 }
 
-vector<string> LocalRunner::Run() {
-	for (auto &stage : stages.stages) {
+LocalRunner::~LocalRunner() {
+	stopped = true;
+	if (thread.joinable()) {
+		thread.join();
+	}
+}
+
+void LocalRunner::Start(std::function<void()> on_end) {
+	thread = std::thread([this, on_end = std::move(on_end)]() {
+		try {
+			RunStages();
+		} catch (std::exception &exception) {
+			error = ErrorData(exception);
+		}
+		on_end();
+	});
+}
+
+vector<string> LocalRunner::Finish() {
+	thread.join();
+	context.InterruptCheck();
+	if (error.HasError()) {
+		error.Throw();
+	}
+	LastReport::Set(report.ToJson(NAME, run.stages));
+	return files.back();
+}
+
+double LocalRunner::Progress() const {
+	idx_t tasks = 0;
+	for (auto &stage : run.stages.stages) {
+		tasks += stage->tasks;
+	}
+	return 100.0 * static_cast<double>(ended_tasks) / static_cast<double>(tasks);
+}
+
+void LocalRunner::RunStages() {
+	auto start = std::chrono::steady_clock::now();
+	for (auto &stage : run.stages.stages) {
 		files.push_back(RunStage(*stage));
 	}
-	return files.back();
+	report.wall_seconds = SecondsSince(start);
 }
 
 string LocalRunner::InputSql(const StageInput &input, idx_t task) const {
 	vector<Value> paths;
 	if (input.sent.IsValid()) {
-		paths.emplace_back(sent_files[input.sent.GetIndex()]);
+		paths.emplace_back(run.sent_files[input.sent.GetIndex()]);
 	} else {
 		for (auto &file : files[input.stage.GetIndex() - 1]) {
 			paths.emplace_back(file);
@@ -129,47 +187,53 @@ string LocalRunner::InputSql(const StageInput &input, idx_t task) const {
 }
 
 vector<string> LocalRunner::RunStage(const Stage &stage) {
+	auto start = std::chrono::steady_clock::now();
 	vector<string> targets;
 	vector<string> statements;
 	for (idx_t task = 0; task < stage.tasks; task++) {
-		targets.push_back(folder.TaskFile(stage.number, 0, task));
+		targets.push_back(run.folder.TaskFile(stage.number, task, 0));
 		auto input_sql = [&](const StageInput &input, idx_t of_task) {
 			return InputSql(input, of_task);
 		};
 		statements.push_back(stage.TaskSql(task, input_sql, targets.back()));
 	}
+	StageReport stage_report;
+	stage_report.tasks.resize(stage.tasks);
 	auto thread_count = MinValue(slots, stage.tasks);
-	StageRun run(thread_count);
-	auto work = [&](idx_t thread) {
+	StageRun stage_run(thread_count, stage_report);
+	auto work = [&](idx_t of_thread) {
 		try {
-			auto &connection = run.Add(thread, Connect(context));
-			for (auto task = run.NextTask(); task < stage.tasks && !run.Stopped(); task = run.NextTask()) {
-				auto result = connection.Query(statements[task]);
-				if (result->HasError()) {
-					run.Fail(result->GetErrorObject());
-				}
+			auto &connection = stage_run.Add(of_thread, Connect(context));
+			for (auto task = stage_run.NextTask(); task < stage.tasks && !stage_run.Stopped();
+			     task = stage_run.NextTask()) {
+				stage_run.TaskEnds(task, RunTask(connection, statements[task], targets[task]));
+				ended_tasks++;
 			}
 		} catch (std::exception &exception) {
-			run.Fail(ErrorData(exception));
+			stage_run.Fail(ErrorData(exception));
 		}
-		run.ThreadEnds();
+		stage_run.ThreadEnds();
 	};
 	vector<std::thread> threads;
-	for (idx_t thread = 0; thread < thread_count; thread++) {
-		threads.emplace_back(work, thread);
+	for (idx_t of_thread = 0; of_thread < thread_count; of_thread++) {
+		threads.emplace_back(work, of_thread);
 	}
-	while (!run.WaitForEnd()) {
-		if (context.IsInterrupted()) {
-			run.Stop();
+	while (!stage_run.WaitForEnd()) {
+		if (stopped || context.IsInterrupted()) {
+			stage_run.Stop();
 		}
 	}
-	for (auto &thread : threads) {
-		thread.join();
+	for (auto &task_thread : threads) {
+		task_thread.join();
 	}
-	context.InterruptCheck();
-	if (run.Error().HasError()) {
-		run.Error().Throw();
+	if (stage_run.Error().HasError()) {
+		stage_run.Error().Throw();
 	}
+	if (stage_run.Stopped()) {
+		throw InterruptException();
+	}
+	stage_report.wall_seconds = SecondsSince(start);
+	report.stages.push_back(std::move(stage_report));
 	return targets;
 }
 

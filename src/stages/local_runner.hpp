@@ -12,28 +12,38 @@
 
 #pragma once
 
-#include "stages/exchange_folder.hpp"
-#include "stages/stage.hpp"
+#include "stages/run_report.hpp"
+#include "stages/stage_runner.hpp"
+
+#include <atomic>
+#include <thread>
 
 namespace merganser {
 
-class LocalRunner {
+class LocalRunner : public StageRunner {
 public:
-	//! `sent_files` are the files the session wrote, in the order of QueryStages::sent.
-	LocalRunner(ClientContext &context, const QueryStages &stages, ExchangeFolder &folder, vector<string> sent_files);
+	static constexpr const char *NAME = "local";
 
-	//! Returns the exchange files of the last stage in the order of its tasks.
-	vector<string> Run();
+	explicit LocalRunner(QueryRun run);
+	~LocalRunner() override;
+
+	void Start(std::function<void()> on_end) override;
+	vector<string> Finish() override;
+	double Progress() const override;
 
 private:
+	const QueryRun run;
 	ClientContext &context;
-	const QueryStages &stages;
-	ExchangeFolder &folder;
-	const vector<string> sent_files;
 	const idx_t slots;
 	//! The files of each stage, once it is complete.
 	vector<vector<string>> files;
+	RunReport report;
+	ErrorData error;
+	std::thread thread;
+	std::atomic<bool> stopped {false};
+	std::atomic<idx_t> ended_tasks {0};
 
+	void RunStages();
 	vector<string> RunStage(const Stage &stage);
 	string InputSql(const StageInput &input, idx_t task) const;
 };

@@ -13,6 +13,16 @@ LogicalExchange::LogicalExchange(StageInput input, vector<ColumnBinding> binding
       sql_types(std::move(sql_types)) {
 }
 
+unique_ptr<LogicalExchange> LogicalExchange::ReadAgain(TableIndex table_index) const {
+	vector<ColumnBinding> again;
+	for (idx_t i = 0; i < bindings.size(); i++) {
+		again.emplace_back(table_index, ProjectionIndex(i));
+	}
+	auto result = make_uniq<LogicalExchange>(input, std::move(again), planned_types, sql_types);
+	result->SetEstimatedCardinality(estimated_cardinality);
+	return result;
+}
+
 vector<ColumnBinding> LogicalExchange::GetColumnBindings() {
 	return bindings;
 }

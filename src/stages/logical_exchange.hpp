@@ -23,6 +23,9 @@ public:
 
 	StageInput input;
 
+	//! The same rows once more, as columns of `table_index`.
+	unique_ptr<LogicalExchange> ReadAgain(TableIndex table_index) const;
+
 	vector<ColumnBinding> GetColumnBindings() override;
 	string GetName() const override;
 	string GetExtensionName() const override;

@@ -1,5 +1,7 @@
 #include "stages/sliced_files.hpp"
 
+#include "stages/stages.hpp"
+
 #include "duckdb/common/multi_file/multi_file_states.hpp"
 #include "duckdb/main/connection.hpp"
 #include "duckdb/parser/tableref/basetableref.hpp"
@@ -16,7 +18,51 @@ TableFunctionToSQLResult ReadRelation(ClientContext &context, const LogicalGet &
 	return result;
 }
 
-bool CanSlice(const LogicalGet &get) {
+string Source(const LogicalGet &get) {
+	auto result = "read_parquet(" + get.parameters[0].ToSQLString();
+	for (auto &parameter : get.named_parameters) {
+		result += ", " + parameter.first.GetIdentifierName() + " := " + parameter.second.ToSQLString();
+	}
+	return result + ")";
+}
+
+//! Reads the footers on a connection of its own: this one is planning a statement.
+vector<SlicedScan::File> ReadFooters(ClientContext &context, const vector<OpenFileInfo> &files) {
+	vector<Value> paths;
+	for (auto &file : files) {
+		paths.emplace_back(file.path);
+	}
+	Connection connection(*context.db);
+	StagesPause pause(*connection.context);
+	auto footers = connection.Query("SELECT file_name, num_rows, num_row_groups FROM parquet_file_metadata(" +
+	                                Value::LIST(LogicalType::VARCHAR, paths).ToSQLString() + ")");
+	if (footers->HasError()) {
+		footers->ThrowError();
+	}
+	unordered_map<string, SlicedScan::File> by_path;
+	for (auto &row : *footers) {
+		auto path = row.GetValue<string>(0);
+		by_path[path] = {path, NumericCast<idx_t>(row.GetValue<int64_t>(1)),
+		                 NumericCast<idx_t>(row.GetValue<int64_t>(2))};
+	}
+	vector<SlicedScan::File> result;
+	unordered_set<string> listed;
+	for (auto &file : files) {
+		auto entry = by_path.find(file.path);
+		if (entry == by_path.end()) {
+			return {};
+		}
+		// A slice selects by path, so it reads a file that is listed twice as often as the whole scan does.
+		if (listed.insert(file.path).second) {
+			result.push_back(entry->second);
+		}
+	}
+	return result;
+}
+
+} // namespace
+
+bool SlicedFiles::MaySlice(const LogicalGet &get) {
 	auto name = get.function.GetName().GetIdentifierName();
 	if (name != "read_parquet" && name != "parquet_scan") {
 		return false;
@@ -38,47 +84,8 @@ bool CanSlice(const LogicalGet &get) {
 	return true;
 }
 
-string Source(const LogicalGet &get) {
-	auto result = "read_parquet(" + get.parameters[0].ToSQLString();
-	for (auto &parameter : get.named_parameters) {
-		result += ", " + parameter.first.GetIdentifierName() + " := " + parameter.second.ToSQLString();
-	}
-	return result + ")";
-}
-
-//! Reads the footers on a connection of its own: this one is planning a statement.
-vector<SlicedScan::File> ReadFooters(ClientContext &context, const vector<OpenFileInfo> &files) {
-	vector<Value> paths;
-	for (auto &file : files) {
-		paths.emplace_back(file.path);
-	}
-	Connection connection(*context.db);
-	auto footers = connection.Query("SELECT file_name, num_rows, num_row_groups FROM parquet_file_metadata(" +
-	                                Value::LIST(LogicalType::VARCHAR, paths).ToSQLString() + ")");
-	if (footers->HasError()) {
-		footers->ThrowError();
-	}
-	unordered_map<string, SlicedScan::File> by_path;
-	for (auto &row : *footers) {
-		auto path = row.GetValue<string>(0);
-		by_path[path] = {path, NumericCast<idx_t>(row.GetValue<int64_t>(1)),
-		                 NumericCast<idx_t>(row.GetValue<int64_t>(2))};
-	}
-	vector<SlicedScan::File> result;
-	for (auto &file : files) {
-		auto entry = by_path.find(file.path);
-		if (entry == by_path.end()) {
-			return {};
-		}
-		result.push_back(entry->second);
-	}
-	return result;
-}
-
-} // namespace
-
 unique_ptr<SlicedScan> SlicedFiles::TrySlice(ClientContext &context, const LogicalGet &get) {
-	if (!CanSlice(get)) {
+	if (!MaySlice(get)) {
 		return nullptr;
 	}
 	auto &bind_data = get.bind_data->Cast<MultiFileBindData>();

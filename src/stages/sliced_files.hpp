@@ -20,6 +20,8 @@
 namespace merganser {
 
 struct SlicedFiles {
+	//! Whether the scan is of a kind that can be sliced; TrySlice still has to find its rows.
+	static bool MaySlice(const LogicalGet &get);
 	//! Files and rows of the scan, or nothing where it cannot be sliced.
 	static unique_ptr<SlicedScan> TrySlice(ClientContext &context, const LogicalGet &get);
 	//! Name of the relation that stands for this scan in the SQL of its stage.

@@ -23,7 +23,7 @@ idx_t CutPoint(idx_t position, const SlicedScan::File &file, bool at_row_groups)
 } // namespace
 
 bool Partitioning::KeepsTogether(const vector<ColumnBinding> &columns) const {
-	if (distribution != Distribution::HASHED) {
+	if (keys.empty()) {
 		return IsOneTask();
 	}
 	for (auto &key : keys) {
@@ -42,7 +42,7 @@ idx_t SlicedScan::Rows() const {
 	return result;
 }
 
-string SlicedScan::SliceSql(idx_t task, idx_t tasks) const {
+vector<SlicedScan::Piece> SlicedScan::Pieces(idx_t task, idx_t tasks) const {
 	auto rows = Rows();
 	idx_t row_groups = 0;
 	for (auto &file : files) {
@@ -51,26 +51,45 @@ string SlicedScan::SliceSql(idx_t task, idx_t tasks) const {
 	auto at_row_groups = row_groups >= 2 * tasks;
 	auto first = rows * task / tasks;
 	auto last = rows * (task + 1) / tasks;
-	auto all_columns = "SELECT * FROM " + source + " WHERE ";
-	vector<string> pieces;
+	vector<Piece> result;
 	idx_t before = 0;
 	for (auto &file : files) {
 		auto start = CutPoint(first > before ? first - before : 0, file, at_row_groups);
 		auto end = last > before ? CutPoint(last - before, file, at_row_groups) : 0;
+		if (whole_files) {
+			start = 0;
+			end = before >= first && before < last ? file.rows : 0;
+		}
 		before += file.rows;
-		if (start >= end) {
+		if (start < end) {
+			result.push_back({file, start, end});
+		}
+	}
+	return result;
+}
+
+string SlicedScan::SliceSql(idx_t task, idx_t tasks) const {
+	auto all_columns = "SELECT * FROM " + source + " WHERE ";
+	vector<string> whole;
+	vector<string> selects;
+	auto add_whole = [&]() {
+		if (!whole.empty()) {
+			selects.push_back(all_columns + "filename IN (" + StringUtil::Join(whole, ", ") + ")");
+			whole.clear();
+		}
+	};
+	for (auto &piece : Pieces(task, tasks)) {
+		auto path = Quoted(piece.file.get().path);
+		if (piece.start == 0 && piece.end == piece.file.get().rows) {
+			whole.push_back(path);
 			continue;
 		}
-		auto condition = "filename = " + Quoted(file.path);
-		if (start > 0 || end < file.rows) {
-			condition += StringUtil::Format(" AND file_row_number BETWEEN %llu AND %llu", start, end - 1);
-		}
-		pieces.push_back(all_columns + condition);
+		add_whole();
+		selects.push_back(all_columns + StringUtil::Format("filename = %s AND file_row_number BETWEEN %llu AND %llu",
+		                                                   path, piece.start, piece.end - 1));
 	}
-	if (pieces.empty()) {
-		return all_columns + "false";
-	}
-	return StringUtil::Join(pieces, " UNION ALL ");
+	add_whole();
+	return selects.empty() ? all_columns + "false" : StringUtil::Join(selects, " UNION ALL ");
 }
 
 string StageInput::Name() const {
@@ -111,6 +130,18 @@ string Stage::Sql() const {
 	return (relations.empty() ? "" : "WITH " + StringUtil::Join(relations, ", ") + " ") + query->ToString();
 }
 
+string Stage::WriteOptions() const {
+	string result = "FORMAT merganser_exchange";
+	if (keys > 0) {
+		vector<string> names;
+		for (idx_t i = 0; i < keys; i++) {
+			names.push_back("c" + to_string(columns + i));
+		}
+		result += ", PARTITION_BY (" + StringUtil::Join(names, ", ") + ")";
+	}
+	return result + ", PARTITIONS " + to_string(partitions);
+}
+
 string Stage::TaskSql(idx_t task, const std::function<string(const StageInput &, idx_t)> &input_sql,
                       const string &target) const {
 	vector<string> relations;
@@ -121,16 +152,7 @@ string Stage::TaskSql(idx_t task, const std::function<string(const StageInput &,
 		relations.push_back(input.Name() + " AS NOT MATERIALIZED (" + input_sql(input, task) + ")");
 	}
 	auto with = relations.empty() ? "" : "WITH " + StringUtil::Join(relations, ", ") + " ";
-	string options = "FORMAT merganser_exchange";
-	if (keys > 0) {
-		vector<string> names;
-		for (idx_t i = 0; i < keys; i++) {
-			names.push_back("c" + to_string(columns + i));
-		}
-		options += ", PARTITION_BY (" + StringUtil::Join(names, ", ") + ")";
-	}
-	options += ", PARTITIONS " + to_string(partitions);
-	return "COPY (" + with + "FROM (" + query->ToString() + ")) TO " + Quoted(target) + " (" + options + ")";
+	return "COPY (" + with + "FROM (" + query->ToString() + ")) TO " + Quoted(target) + " (" + WriteOptions() + ")";
 }
 
 } // namespace merganser

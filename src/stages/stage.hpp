@@ -26,13 +26,15 @@ enum class Distribution : uint8_t {
 	ONE_TASK,
 	//! Every row in exactly one of several tasks.
 	SPLIT,
-	//! As SPLIT, and rows equal on the keys are in the same task.
+	//! As SPLIT, and rows equal on the keys are in the same task, in whichever.
+	TOGETHER,
+	//! As SPLIT, and rows equal on the keys are in the task that their hash says.
 	HASHED
 };
 
 struct Partitioning {
 	Distribution distribution = Distribution::ONE_TASK;
-	//! Only for HASHED: columns of the piece, in the order they are hashed.
+	//! Only for TOGETHER and HASHED: columns of the piece, in the order they are hashed.
 	vector<ColumnBinding> keys;
 
 	bool IsOneTask() const {
@@ -56,8 +58,18 @@ struct SlicedScan {
 		idx_t row_groups;
 	};
 	vector<File> files;
+	//! Every file is read by one task.
+	bool whole_files = false;
+
+	//! Rows start to end - 1 of a file.
+	struct Piece {
+		reference<const File> file;
+		idx_t start;
+		idx_t end;
+	};
 
 	idx_t Rows() const;
+	vector<Piece> Pieces(idx_t task, idx_t tasks) const;
 	//! SELECT of slice `task` of `tasks`; contiguous rows, cut at row groups where there are enough of them.
 	string SliceSql(idx_t task, idx_t tasks) const;
 };
@@ -103,6 +115,8 @@ struct Stage {
 	string ReasonText() const;
 	//! The SQL of the stage with its inputs by name.
 	string Sql() const;
+	//! The options of the COPY that writes the exchange of a task.
+	string WriteOptions() const;
 	//! SQL of one task. `input_sql` gives the SELECT that stands for each input.
 	string TaskSql(idx_t task, const std::function<string(const StageInput &, idx_t task)> &input_sql,
 	               const string &target) const;

@@ -40,9 +40,7 @@ public:
 	unique_ptr<QueryStages> Plan(unique_ptr<LogicalOperator> plan, string &reason);
 
 	//! The plans of the rows the session must send, in the order of QueryStages::sent.
-	vector<unique_ptr<LogicalOperator>> TakeSentPlans() {
-		return std::move(sent_plans);
-	}
+	vector<unique_ptr<LogicalOperator>> TakeSentPlans();
 
 	//! Exports the SQL of a stage; throws NotImplementedException where DuckDB cannot.
 	static void ExportStage(ClientContext &context, Stage &stage);
@@ -85,6 +83,12 @@ private:
 	Partitioning CutSetOperation(Slot &op);
 	Partitioning CutSharedQuery(Slot &op);
 	Partitioning CutSharedReference(Slot &op);
+	Partitioning CutNarrowRows(Slot &op);
+	Partitioning CutJoinBack(Slot &op);
+	Partitioning CutTableFunction(Slot &op);
+	optional_ptr<LogicalOperator> FindRegionScan(Slot &input, vector<ColumnBinding> columns);
+	Partitioning CutSessionRows(Slot &op);
+	Partitioning CutExtension(Slot &op);
 	//! Runs the operator in one task over its gathered inputs.
 	Partitioning OneTask(Slot &op, const string &reason);
 	//! Leaves the whole subtree in one task; only its leaves are replaced.

@@ -1,7 +1,7 @@
 #include "stages/staged_query.hpp"
 
 #include "exchange/partitioned_rows.hpp"
-#include "stages/local_runner.hpp"
+#include "stages/stage_runner.hpp"
 
 #include "duckdb/common/vector_operations/vector_operations.hpp"
 #include "duckdb/execution/column_binding_resolver.hpp"
@@ -50,20 +50,37 @@ struct SendState : public GlobalSinkState {
 	PartitionedRows rows;
 };
 
+} // namespace
+
 struct StagedQueryState : public GlobalSourceState {
 	explicit StagedQueryState(ClientContext &context) : folder(context) {
 	}
 
+	void Start(QueryRun run) {
+		runner = StageRunner::Make(std::move(run));
+		runner->Start([this]() {
+			annotated_lock_guard<annotated_mutex> guard(lock);
+			ended = true;
+			UnblockTasks();
+		});
+	}
+	//! HAVE_MORE_OUTPUT once the stages have ended.
+	SourceResultType Wait(const InterruptState &interrupt_state) {
+		annotated_lock_guard<annotated_mutex> guard(lock);
+		return ended ? SourceResultType::HAVE_MORE_OUTPUT : BlockSource(interrupt_state);
+	}
+
 	ExchangeFolder folder;
-	bool started = false;
+	std::atomic<bool> ended {false};
+	bool rows_are_there = false;
 	vector<string> files;
 	idx_t next_file = 0;
 	idx_t next_block = 0;
 	unique_ptr<ExchangeFileReader> reader;
 	DataChunk rows;
+	//! Dies first: it calls back.
+	unique_ptr<StageRunner> runner;
 };
-
-} // namespace
 
 LogicalStagedQuery::LogicalStagedQuery(unique_ptr<QueryStages> stages_p, vector<ColumnBinding> bindings,
                                        vector<LogicalType> types, vector<unique_ptr<LogicalOperator>> sent)
@@ -191,29 +208,37 @@ vector<const_reference<PhysicalOperator>> PhysicalStagedQuery::GetSources() cons
 	return {*this};
 }
 
-SourceResultType PhysicalStagedQuery::GetDataInternal(ExecutionContext &context, DataChunk &chunk,
-                                                      OperatorSourceInput &input) const {
-	auto &state = input.global_state.Cast<StagedQueryState>();
-	auto &last = *stages->stages.back();
-	if (!state.started) {
-		state.started = true;
-		vector<string> sent_files;
-		for (auto &child : children) {
-			sent_files.push_back(child.get().Cast<PhysicalSend>().File());
-		}
-		LocalRunner runner(context.client, *stages, state.folder, std::move(sent_files));
-		state.files = runner.Run();
-		for (auto &child : children) {
-			child.get().Cast<PhysicalSend>().Remove();
-		}
-		state.rows.Initialize(context.client, last.sql_types);
+ProgressData PhysicalStagedQuery::GetProgress(ClientContext &context, GlobalSourceState &gstate) const {
+	auto &state = gstate.Cast<StagedQueryState>();
+	ProgressData result;
+	auto percent = state.runner ? state.runner->Progress() : 0;
+	if (percent < 0) {
+		result.SetInvalid();
+	} else {
+		result.done = percent;
+		result.total = 100;
 	}
+	return result;
+}
+
+void PhysicalStagedQuery::TakeFiles(ClientContext &context, StagedQueryState &state) const {
+	state.files = state.runner->Finish();
+	for (auto &child : children) {
+		child.get().Cast<PhysicalSend>().Remove();
+	}
+	state.rows.Initialize(context, stages->stages.back()->sql_types);
+	state.rows_are_there = true;
+}
+
+SourceResultType PhysicalStagedQuery::ReadRows(ClientContext &context, StagedQueryState &state,
+                                               DataChunk &chunk) const {
+	auto &last = *stages->stages.back();
 	while (true) {
 		if (!state.reader) {
 			if (state.next_file >= state.files.size()) {
 				return SourceResultType::FINISHED;
 			}
-			auto &file_system = FileSystem::GetFileSystem(context.client);
+			auto &file_system = FileSystem::GetFileSystem(context);
 			state.reader = make_uniq<ExchangeFileReader>(file_system, state.files[state.next_file++]);
 			state.next_block = 0;
 			if (state.reader->Index().types != last.sql_types) {
@@ -230,12 +255,32 @@ SourceResultType PhysicalStagedQuery::GetDataInternal(ExecutionContext &context,
 			if (state.rows.data[i].GetType() == types[i]) {
 				chunk.data[i].Reference(state.rows.data[i]);
 			} else {
-				VectorOperations::Cast(context.client, state.rows.data[i], chunk.data[i], state.rows.size());
+				VectorOperations::Cast(context, state.rows.data[i], chunk.data[i], state.rows.size());
 			}
 		}
 		chunk.SetChildCardinality(state.rows.size());
 		return SourceResultType::HAVE_MORE_OUTPUT;
 	}
+}
+
+SourceResultType PhysicalStagedQuery::GetDataInternal(ExecutionContext &context, DataChunk &chunk,
+                                                      OperatorSourceInput &input) const {
+	auto &state = input.global_state.Cast<StagedQueryState>();
+	if (!state.runner) {
+		vector<string> sent_files;
+		for (auto &child : children) {
+			sent_files.push_back(child.get().Cast<PhysicalSend>().File());
+		}
+		state.Start({context.client, *stages, state.folder, std::move(sent_files)});
+	}
+	if (!state.rows_are_there) {
+		auto result = state.Wait(input.interrupt_state);
+		if (result != SourceResultType::HAVE_MORE_OUTPUT) {
+			return result;
+		}
+		TakeFiles(context.client, state);
+	}
+	return ReadRows(context.client, state, chunk);
 }
 
 } // namespace merganser

@@ -5,8 +5,8 @@
 //
 // A query in stages is, to DuckDB, one source operator: it runs the stages and reads the exchange of the last one. So
 // sql(), execute(), prepared statements, CREATE TABLE AS, INSERT, COPY, EXPLAIN and interrupts work as for every other
-// plan. Its inputs are the rows the session sends: each is an ordinary plan that ends in PhysicalSend, which writes an
-// exchange file.
+// plan. While a runner runs the stages, no thread of DuckDB waits. Its inputs are the rows the session sends: each is
+// an ordinary plan that ends in PhysicalSend, which writes an exchange file.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -73,6 +73,8 @@ public:
 	                          OperatorSinkFinalizeInput &input) const override;
 };
 
+struct StagedQueryState;
+
 class PhysicalStagedQuery : public PhysicalOperator {
 public:
 	PhysicalStagedQuery(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality,
@@ -87,6 +89,7 @@ public:
 	OrderPreservationType SourceOrder() const override {
 		return OrderPreservationType::FIXED_ORDER;
 	}
+	ProgressData GetProgress(ClientContext &context, GlobalSourceState &gstate) const override;
 	void BuildPipelines(Pipeline &current, MetaPipeline &meta_pipeline) override;
 	vector<const_reference<PhysicalOperator>> GetSources() const override;
 
@@ -96,6 +99,9 @@ protected:
 
 private:
 	shared_ptr<QueryStages> stages;
+
+	void TakeFiles(ClientContext &context, StagedQueryState &state) const;
+	SourceResultType ReadRows(ClientContext &context, StagedQueryState &state, DataChunk &chunk) const;
 };
 
 } // namespace merganser

@@ -1,7 +1,9 @@
 #include "stages/stages.hpp"
 
 #include "decision_log.hpp"
+#include "stages/plan_copy.hpp"
 #include "stages/stage_planner.hpp"
+#include "stages/stage_runner.hpp"
 #include "stages/staged_query.hpp"
 
 #include "duckdb/main/client_context_state.hpp"
@@ -90,9 +92,7 @@ void Optimize(OptimizerExtensionInput &input, unique_ptr<LogicalOperator> &plan)
 	if (runner.empty() || PauseState::Get(input.context).pauses > 0) {
 		return;
 	}
-	if (runner != "local") {
-		throw InvalidInputException("Setting \"merganser_runner\" must be 'local' or empty, not '%s'", runner);
-	}
+	StageRunner::CheckName(runner);
 	auto query = FindQuery(plan);
 	if (!query) {
 		return;
@@ -136,7 +136,7 @@ bool Stages::TryReplace(ClientContext &context, Binder &binder, unique_ptr<Logic
 	auto rows = plan->has_estimated_cardinality ? plan->estimated_cardinality : plan->EstimateCardinality(context);
 	try {
 		StagePlanner planner(context, binder);
-		auto stages = planner.Plan(plan->Copy(context), reason);
+		auto stages = planner.Plan(PlanCopy::Of(context, plan), reason);
 		if (!stages) {
 			return false;
 		}

@@ -444,9 +444,8 @@ unique_ptr<BoundProcessor> LttbFunction::Bind(ClientContext &context, const Boun
 	arguments.RequireOrderedBy("TIMECOL");
 	result->time_name = table.names[time.column];
 	result->time_type = time.type;
-	result->proper_before_partition_columns = result->names.size();
-	result->required_columns = {time.column};
-	for (auto column : ParticipatingColumns::All(table, time.column)) {
+	auto columns = ParticipatingColumns::All(table, time.column);
+	for (auto column : columns) {
 		auto &type = table.types[column];
 		if (!NumericReader::Accepts(type)) {
 			throw BinderException(
@@ -454,18 +453,13 @@ unique_ptr<BoundProcessor> LttbFunction::Bind(ClientContext &context, const Boun
 			    "the input: DATA => (SELECT ... FROM ...)",
 			    table.names[column], type.ToString());
 		}
-		result->names.push_back(table.names[column] + "_time");
-		result->names.push_back(table.names[column]);
-		result->types.push_back(time.type);
-		result->types.push_back(type);
-		result->required_columns.push_back(column);
-		result->column_types.push_back(type.InternalType());
 	}
-	if (result->column_types.empty()) {
+	if (columns.empty()) {
 		throw BinderException(
 		    "LTTB: No numeric columns found for LTTB calculation. The input needs one beside the time column and the "
 		    "PARTITION BY columns");
 	}
+	result->column_types = ParticipatingColumns::AddPoints(table, time, columns, *result);
 	return std::move(result);
 }
 

@@ -312,9 +312,8 @@ unique_ptr<BoundProcessor> M4Function::Bind(ClientContext &context, const BoundA
 	result->time_type = time.type;
 	result->windows = SlidingWindows(arguments, time);
 	result->windows.AddColumns(*result);
-	result->proper_before_partition_columns = result->names.size();
-	result->required_columns = {time.column};
-	for (auto column : ParticipatingColumns::All(table, time.column)) {
+	auto columns = ParticipatingColumns::All(table, time.column);
+	for (auto column : columns) {
 		auto &type = table.types[column];
 		if (!IsComparable(type)) {
 			throw BinderException(
@@ -322,18 +321,13 @@ unique_ptr<BoundProcessor> M4Function::Bind(ClientContext &context, const BoundA
 			    "DATA => (SELECT ... FROM ...)",
 			    table.names[column], type.ToString());
 		}
-		result->names.push_back(table.names[column] + "_time");
-		result->names.push_back(table.names[column]);
-		result->types.push_back(time.type);
-		result->types.push_back(type);
-		result->required_columns.push_back(column);
-		result->column_types.push_back(type.InternalType());
 	}
-	if (result->column_types.empty()) {
+	if (columns.empty()) {
 		throw BinderException(
 		    "M4: No comparable columns found for M4 calculation. The input needs one beside the time column and "
 		    "the PARTITION BY columns");
 	}
+	result->column_types = ParticipatingColumns::AddPoints(table, time, columns, *result);
 	return std::move(result);
 }
 

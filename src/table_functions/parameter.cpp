@@ -51,6 +51,8 @@ string ParameterDefinition::TypeName() const {
 		return "TIMESTAMP, DATE or BIGINT";
 	case ParameterKind::COUNT_OR_SPAN:
 		return "BIGINT (rows), duration or INTERVAL";
+	case ParameterKind::NUMBER_OR_SPAN:
+		return "DOUBLE, duration or INTERVAL";
 	}
 	throw InternalException("Unknown parameter kind");
 }
@@ -100,6 +102,13 @@ Value ParameterDefinition::Convert(const string &function, const Value &passed) 
 	case ParameterKind::COUNT_OR_SPAN:
 		if (type.IsIntegral()) {
 			wanted = LogicalType::BIGINT;
+		} else if (type.id() == LogicalTypeId::INTERVAL) {
+			wanted = LogicalType::INTERVAL;
+		}
+		break;
+	case ParameterKind::NUMBER_OR_SPAN:
+		if (type.IsNumeric()) {
+			wanted = LogicalType::DOUBLE;
 		} else if (type.id() == LogicalTypeId::INTERVAL) {
 			wanted = LogicalType::INTERVAL;
 		}

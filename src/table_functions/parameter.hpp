@@ -17,14 +17,15 @@
 namespace merganser {
 
 enum class ParameterKind : uint8_t {
-	INTEGER,      //! BIGINT
-	DOUBLE,       //! DOUBLE; integers and decimals are accepted
-	BOOLEAN,      //! BOOLEAN
-	STRING,       //! VARCHAR
-	COLUMN,       //! VARCHAR: the name of a column of the table argument
-	TIME_SPAN,    //! a duration (1m) or INTERVAL without months, or an integer count in the time column's own unit
-	TIME_POINT,   //! a timestamp, date or integer, matching the time column
-	COUNT_OR_SPAN //! an integer counts rows, a duration or INTERVAL is a time span
+	INTEGER,       //! BIGINT
+	DOUBLE,        //! DOUBLE; integers and decimals are accepted
+	BOOLEAN,       //! BOOLEAN
+	STRING,        //! VARCHAR
+	COLUMN,        //! VARCHAR: the name of a column of the table argument
+	TIME_SPAN,     //! a duration (1m) or INTERVAL without months, or an integer count in the time column's own unit
+	TIME_POINT,    //! a timestamp, date or integer, matching the time column
+	COUNT_OR_SPAN, //! an integer counts rows, a duration or INTERVAL is a time span
+	NUMBER_OR_SPAN //! DOUBLE, in the unit of an integer time column, or a duration or INTERVAL
 };
 
 struct ParameterDefinition {

@@ -76,11 +76,4 @@ wide_t SlidingWindows::Last(int64_t place) const {
 	return FloorDivide(static_cast<wide_t>(place) - origin, slide);
 }
 
-void SlidingWindows::ThrowInfiniteTime() const {
-	throw InvalidInputException(
-	    "%s: the time column [%s] is infinite in a row, which no window can cover. Leave such rows out of "
-	    "the input: DATA => (SELECT * FROM ... WHERE isfinite(%s))",
-	    function, time_name, time_name);
-}
-
 } // namespace merganser

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "table_functions/processor.hpp"
+#include "table_functions/time_dispatch.hpp"
 
 namespace merganser {
 
@@ -39,9 +40,8 @@ public:
 		if (by_count) {
 			return static_cast<int64_t>(row);
 		}
-		if (!time_type.IsIntegral() &&
-		    (time == std::numeric_limits<T>::max() || time == -std::numeric_limits<T>::max())) {
-			ThrowInfiniteTime();
+		if (!time_type.IsIntegral() && IsInfiniteTime(time)) {
+			ThrowInfiniteTime(function, time_name);
 		}
 		return time;
 	}
@@ -73,7 +73,6 @@ private:
 		const wide_t limit = std::numeric_limits<T>::max();
 		return static_cast<T>(place > limit ? limit : (place < -limit ? -limit : place));
 	}
-	[[noreturn]] void ThrowInfiniteTime() const;
 
 	string function;
 	string time_name;

@@ -6,6 +6,7 @@
 #include "table_functions/lowpass.hpp"
 #include "table_functions/lttb.hpp"
 #include "table_functions/m4.hpp"
+#include "table_functions/pattern_match.hpp"
 #include "table_functions/session.hpp"
 #include "table_functions/time_windows.hpp"
 #include "table_functions/variation.hpp"
@@ -15,10 +16,13 @@ namespace merganser {
 
 static vector<shared_ptr<const TableFunctionDefinition>> &Registered() {
 	static vector<shared_ptr<const TableFunctionDefinition>> functions {
-	    make_shared_ptr<TumbleFunction>(),  make_shared_ptr<HopFunction>(),       make_shared_ptr<CumulateFunction>(),
-	    make_shared_ptr<SessionFunction>(), make_shared_ptr<VariationFunction>(), make_shared_ptr<CapacityFunction>(),
-	    make_shared_ptr<M4Function>(),      make_shared_ptr<LttbFunction>(),      make_shared_ptr<FftFunction>(),
-	    make_shared_ptr<LowpassFunction>(), make_shared_ptr<HighpassFunction>(),  make_shared_ptr<XcorrFunction>(),
+	    make_shared_ptr<TumbleFunction>(),       make_shared_ptr<HopFunction>(),
+	    make_shared_ptr<CumulateFunction>(),     make_shared_ptr<SessionFunction>(),
+	    make_shared_ptr<VariationFunction>(),    make_shared_ptr<CapacityFunction>(),
+	    make_shared_ptr<M4Function>(),           make_shared_ptr<LttbFunction>(),
+	    make_shared_ptr<FftFunction>(),          make_shared_ptr<LowpassFunction>(),
+	    make_shared_ptr<HighpassFunction>(),     make_shared_ptr<XcorrFunction>(),
+	    make_shared_ptr<PatternMatchFunction>(),
 	};
 	return functions;
 }

@@ -37,4 +37,17 @@ unique_ptr<Processor> MakeForTimeType(const LogicalType &type, ARGS &&...args) {
 	    function, column, column);
 }
 
+//! Of a TIMESTAMP or DATE; T is its physical type.
+template <class T>
+bool IsInfiniteTime(T time) {
+	return time == std::numeric_limits<T>::max() || time == -std::numeric_limits<T>::max();
+}
+
+//! For functions that compute distances of times.
+[[noreturn]] inline void ThrowInfiniteTime(const string &function, const string &column) {
+	throw InvalidInputException("%s: the time column [%s] is infinite in a row. Leave such rows out of the input: DATA "
+	                            "=> (SELECT * FROM ... WHERE isfinite(%s))",
+	                            function, column, column);
+}
+
 } // namespace merganser

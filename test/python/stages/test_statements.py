@@ -94,7 +94,9 @@ def test_interrupt(staged, exchanges):
 
 def test_unknown_runner(staged):
     staged.execute("SET merganser_runner = 'elsewhere'")
-    with pytest.raises(duckdb.InvalidInputException, match="must be 'local' or empty"):
+    with pytest.raises(
+        duckdb.InvalidInputException, match="must be 'local', empty, or a runner this process has; 'elsewhere' is none"
+    ):
         staged.execute(QUERY)
 
 

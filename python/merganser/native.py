@@ -1,0 +1,50 @@
+"""The C functions of the loaded extension: register a runner, end its queries, read the last report.
+
+The extension must be loaded in this process: a second opening of the same file gives the same image.
+"""
+
+import ctypes
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+Submit = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_uint64)
+
+# The extension keeps the addresses of these for as long as the process lives.
+_registered: list[Callable] = []
+
+
+@cache
+def library(path: Path) -> ctypes.CDLL:
+    """The functions of the extension at `path`, which DuckDB has loaded."""
+    functions = ctypes.CDLL(str(path))
+    functions.merganser_register_runner.argtypes = [ctypes.c_char_p, Submit]
+    functions.merganser_register_runner.restype = None
+    functions.merganser_query_is_cancelled.argtypes = [ctypes.c_uint64]
+    functions.merganser_query_is_cancelled.restype = ctypes.c_bool
+    functions.merganser_query_ended.argtypes = [ctypes.c_uint64, ctypes.c_char_p]
+    functions.merganser_query_ended.restype = None
+    functions.merganser_last_query.argtypes = []
+    functions.merganser_last_query.restype = ctypes.c_char_p
+    return functions
+
+
+def register_runner(path: Path, name: str, submit: Callable[[bytes, int], None]) -> None:
+    """`SET merganser_runner = '<name>'` calls `submit(plan document, number)` for each query. It must not raise."""
+    callback = Submit(submit)
+    _registered.append(callback)
+    library(path).merganser_register_runner(name.encode(), callback)
+
+
+def query_is_cancelled(path: Path, query: int) -> bool:
+    return library(path).merganser_query_is_cancelled(query)
+
+
+def query_ended(path: Path, query: int, outcome: dict) -> None:
+    library(path).merganser_query_ended(query, json.dumps(outcome).encode())
+
+
+def last_query(path: Path) -> dict | None:
+    text = library(path).merganser_last_query()
+    return json.loads(text) if text else None

@@ -1,0 +1,168 @@
+"""The connection of this process to a Ray cluster, and its workers: one on each node that has CPUs."""
+
+import os
+import shutil
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+# Nothing leaves the machine, and a lost node is noticed soon; where the user set something, that stays.
+for name, value in {"RAY_USAGE_STATS_ENABLED": "0", "RAY_enable_metrics_collection": "0"}.items():
+    os.environ.setdefault(name, value)
+
+import ray  # noqa: E402
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: E402
+
+from merganser.ray.failures import QueryFailure  # noqa: E402
+from merganser.ray.worker import Options, Worker, sha_of  # noqa: E402
+
+START_SECONDS = 120
+END_SECONDS = 10
+OLD_AFTER_SECONDS = 24 * 60 * 60
+# Ray places an actor on the node it is told only when it asks for some CPU.
+SHARE_OF_CPU = 0.01
+# For calls that end soon; tasks have as many as the node has CPUs.
+MAX_THREADS = 8
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a worker may take; settings merganser_worker_*."""
+
+    directory: str = ""
+    memory_limit: str = ""
+    threads: int = 0
+    max_spill_bytes: int = 0
+
+
+@dataclass
+class Member:
+    """A worker as the driver knows it."""
+
+    node: str
+    host: str
+    slots: int
+    actor: Any
+    folder: str = ""
+
+
+class Cluster:
+    """`worker_class` is Worker or a class that extends it."""
+
+    def __init__(self, address: str | None, slots: int | None, extension: Path, worker_class: type = Worker) -> None:
+        self.address = address or os.environ.get("RAY_ADDRESS") or "local"
+        self.extension_path = extension
+        self.worker_class = worker_class
+        self.lock = threading.Lock()
+        self.members: dict[Limits, dict[str, Member]] = {}
+        self.own_folder: str | None = None
+        self.started_ray = not ray.is_initialized()
+        if self.started_ray:
+            self.start_ray(self.address, slots)
+        ray.cloudpickle.register_pickle_by_value(sys.modules[__package__])
+        data = extension.read_bytes()
+        self.extension_sha = sha_of(data)
+        self.extension = ray.put(data)
+        self.addresses = {self.address, ray.get_runtime_context().gcs_address}
+        self.platform = duckdb.execute("PRAGMA platform").fetchone()[0]
+
+    def start_ray(self, address: str, slots: int | None) -> None:
+        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+        if address != "local":
+            ray.init(address=address, **quiet)
+            return
+        self.own_folder = tempfile.mkdtemp(prefix="mgs-")
+        ray.init(
+            address="local",
+            num_cpus=slots or os.cpu_count(),
+            include_dashboard=False,
+            _temp_dir=self.own_folder,
+            **quiet,
+        )
+
+    def close(self) -> None:
+        """Ends all workers, and Ray if this process started it."""
+        with self.lock:
+            members = [member for of_limits in self.members.values() for member in of_limits.values()]
+            self.members.clear()
+        ends = [member.actor.end.remote() for member in members]
+        if ends:
+            ray.wait(ends, num_returns=len(ends), timeout=END_SECONDS)
+        for member in members:
+            ray.kill(member.actor)
+        if self.started_ray:
+            ray.shutdown()
+        if self.own_folder:
+            shutil.rmtree(self.own_folder, ignore_errors=True)
+
+    # ---------------------------------------------------------------- workers
+
+    def workers(self, limits: Limits) -> list[Member]:
+        """A worker on every node that is alive and has CPUs; starts those that are missing."""
+        with self.lock:
+            members = self.members.setdefault(limits, {})
+            nodes = {node["NodeID"]: node for node in ray.nodes() if node["Alive"]}
+            for node in [node for node in members if node not in nodes]:
+                del members[node]
+            new = [
+                self.start_worker(node, limits)
+                for name, node in nodes.items()
+                if name not in members and node["Resources"].get("CPU", 0) > 0
+            ]
+            for member in new:
+                member.folder = self.checked(member)
+                members[member.node] = member
+            if not members:
+                raise QueryFailure("IO", f"no node of the Ray cluster {self.address} has CPUs")
+            return list(members.values())
+
+    def start_worker(self, node: dict[str, Any], limits: Limits) -> Member:
+        cpus = max(int(node["Resources"]["CPU"]), 1)
+        options = Options(
+            node=node["NodeID"],
+            cpus=cpus,
+            directory=limits.directory,
+            memory_limit=limits.memory_limit or f"{int(node['Resources']['memory'])}B",
+            threads=limits.threads,
+            max_spill_bytes=limits.max_spill_bytes,
+            max_age_seconds=OLD_AFTER_SECONDS,
+            duckdb=duckdb.__version__,
+            platform=self.platform,
+            extension_path=str(self.extension_path),
+            extension_sha=self.extension_sha,
+        )
+        groups = {"tasks": cpus, "control": MAX_THREADS, "files": MAX_THREADS}
+        actor = (
+            ray.remote(concurrency_groups=groups)(self.worker_class)
+            .options(
+                num_cpus=SHARE_OF_CPU,
+                max_restarts=-1,
+                max_task_retries=0,
+                scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
+            )
+            .remote(options)
+        )
+        return Member(node["NodeID"], node["NodeManagerHostname"], cpus, actor)
+
+    def checked(self, member: Member) -> str:
+        try:
+            return ray.get(self.check(member), timeout=START_SECONDS)
+        except ray.exceptions.GetTimeoutError:
+            ray.kill(member.actor)
+            raise QueryFailure("IO", f"the worker on {member.host} did not start in {START_SECONDS} s") from None
+        except ray.exceptions.RayTaskError as error:
+            ray.kill(member.actor)
+            raise QueryFailure("Invalid Input", f"{error.cause}") from None
+        except ray.exceptions.RayActorError as error:
+            raise QueryFailure("IO", f"the worker on {member.host} did not start: {error}") from None
+
+    def check(self, member: Member) -> Any:
+        return member.actor.check.remote([self.extension])
+
+    def living_nodes(self) -> set[str]:
+        return {node["NodeID"] for node in ray.nodes() if node["Alive"]}

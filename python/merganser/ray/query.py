@@ -1,0 +1,389 @@
+"""Runs one query on the workers of a cluster: the driver of its stages.
+
+It alone decides: which task next and where, whether another attempt is worth it, which attempt counts. A task of a
+stage starts when the stages it reads are complete. Exactly one attempt at each task is accepted, and readers are told
+its exact path. Where a reader finds an exchange file missing or damaged, the task that wrote it runs again, then the
+reader.
+"""
+
+import shutil
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import ray
+
+from merganser.ray.cluster import Cluster, Limits, Member
+from merganser.ray.failures import PASSING, QueryFailure, split_message
+from merganser.ray.plan import Plan, Stage
+from merganser.ray.progress import Progress
+from merganser.ray.report import report_of
+from merganser.ray.worker import CHUNK_BYTES, ExchangeFile, Outcome, Task, remove_empty_folders, write_file
+
+POLL_SECONDS = 0.05
+NODE_CHECK_SECONDS = 1.0
+# A worker that died gets this long to come back before its node is given up.
+COMEBACK_SECONDS = 30
+CLEAN_UP_SECONDS = 10
+# With merganser_speculation: a second attempt at a task that takes this many times its stage's median.
+STRAGGLER_FACTOR = 3
+STRAGGLER_LEAST_SECONDS = 1
+
+
+class Cancelled(Exception):
+    pass
+
+
+@dataclass
+class Attempt:
+    stage: int
+    task: int
+    number: int
+    member: Member
+    message: Task
+    started: float = field(default_factory=time.monotonic)
+
+
+@dataclass
+class TaskState:
+    accepted: ExchangeFile | None = None
+    outcome: Outcome = field(default_factory=Outcome)
+    host: str = ""
+    attempts: int = 0
+    running: int = 0
+    #: Nodes on which it failed.
+    avoid: set[str] = field(default_factory=set)
+
+
+@dataclass
+class StageState:
+    stage: Stage
+    tasks: list[TaskState]
+    started: float = 0
+    ended: float = 0
+    retries: int = 0
+
+    @property
+    def is_complete(self) -> bool:
+        return all(task.accepted for task in self.tasks)
+
+    def median_seconds(self) -> float | None:
+        seconds = [task.outcome.seconds for task in self.tasks if task.accepted]
+        return statistics.median(seconds) if 2 * len(seconds) > len(self.tasks) else None
+
+
+class Query:
+    def __init__(self, cluster: Cluster, plan: Plan, is_cancelled: Callable[[], bool]) -> None:
+        self.cluster = cluster
+        self.plan = plan
+        self.is_cancelled = is_cancelled
+        self.name = "/".join(Path(plan.folder).parts[-2:])
+        self.fetch = not plan.switch("merganser_exchange_shared", True)
+        self.most_attempts = int(plan.setting("merganser_task_attempts", "4"))
+        self.speculation = plan.switch("merganser_speculation", False)
+        self.max_exchange_bytes = int(plan.setting("merganser_exchange_max_bytes", "0"))
+        self.settings = {name: value for name, value in plan.settings.items() if not name.startswith("merganser_")}
+        self.stages = {
+            stage.number: StageState(stage, [TaskState() for _ in range(stage.tasks)]) for stage in plan.stages
+        }
+        self.progress = Progress(plan.switch("merganser_progress", True))
+        self.started = time.monotonic()
+        self.members: dict[str, Member] = {}
+        self.attempts: dict[Any, Attempt] = {}
+        #: Workers that are asked whether they are back, and until when that is waited for.
+        self.comebacks: dict[Any, tuple[Member, float]] = {}
+        self.nodes_checked = time.monotonic()
+        self.sent: list[ExchangeFile] = []
+
+    def run(self) -> list[str]:
+        """Returns the exchange files of the last stage; raises QueryFailure or Cancelled. Leaves nothing that runs."""
+        complete = False
+        try:
+            self.start()
+            while not self.last.is_complete:
+                self.step()
+            files = self.result_files()
+            complete = True
+            return files
+        finally:
+            self.progress.close()
+            self.clean_up(complete)
+
+    @property
+    def last(self) -> StageState:
+        return self.stages[len(self.stages)]
+
+    def report(self) -> dict[str, Any]:
+        return report_of(list(self.stages.values()), time.monotonic() - self.started)
+
+    # ---------------------------------------------------------------- one step
+
+    def start(self) -> None:
+        self.members = {member.node: member for member in self.cluster.workers(limits_of(self.plan))}
+        self.sent = [self.sent_file(path) for path in self.plan.sent]
+
+    def step(self) -> None:
+        if self.is_cancelled():
+            raise Cancelled
+        self.start_tasks()
+        if self.speculation:
+            self.start_second_attempts()
+        waiting = [*self.attempts, *self.comebacks]
+        if not waiting:
+            raise QueryFailure("IO", "no node of the Ray cluster is left to run the query")
+        ready, _ = ray.wait(waiting, num_returns=1, timeout=POLL_SECONDS)
+        if ready:
+            ready, _ = ray.wait(waiting, num_returns=len(waiting), timeout=0)
+        for reference in ready:
+            self.take(reference)
+        self.check_nodes()
+        self.progress.show(self.stages.values())
+
+    def start_tasks(self) -> None:
+        for state in self.stages.values():
+            if state.is_complete or not self.inputs_are_complete(state.stage):
+                continue
+            for number, task in enumerate(state.tasks):
+                if task.accepted or task.running:
+                    continue
+                member = self.free_member(task.avoid)
+                if member is None:
+                    return
+                self.start_attempt(state, number, member)
+
+    def start_second_attempts(self) -> None:
+        for attempt in list(self.attempts.values()):
+            state = self.stages[attempt.stage]
+            task = state.tasks[attempt.task]
+            median = state.median_seconds()
+            if median is None or task.running > 1:
+                continue
+            if time.monotonic() - attempt.started > max(STRAGGLER_FACTOR * median, STRAGGLER_LEAST_SECONDS):
+                member = self.free_member({attempt.member.node}, only_others=True)
+                if member is not None:
+                    self.start_attempt(state, attempt.task, member)
+
+    def inputs_are_complete(self, stage: Stage) -> bool:
+        return all(self.stages[source.stage].is_complete for source in stage.inputs if source.stage is not None)
+
+    def free_member(self, avoid: set[str], only_others: bool = False) -> Member | None:
+        """The worker with most room; one that is not to be avoided if there is any."""
+        if self.plan.slots and len(self.attempts) >= self.plan.slots:
+            return None
+        away = {member.node for member, _ in self.comebacks.values()}
+        used = dict.fromkeys(self.members, 0)
+        for attempt in self.attempts.values():
+            used[attempt.member.node] = used.get(attempt.member.node, 0) + 1
+        free = [m for m in self.members.values() if m.node not in away and used[m.node] < m.slots]
+        better = [member for member in free if member.node not in avoid]
+        others_may_come = any(node not in avoid for node in self.members)
+        candidates = better if better or only_others or others_may_come else free
+        return min(candidates, key=lambda member: used[member.node] / member.slots, default=None)
+
+    def start_attempt(self, state: StageState, number: int, member: Member) -> None:
+        task = state.tasks[number]
+        message = self.message(state.stage, number, task.attempts, member)
+        attempt = Attempt(state.stage.number, number, task.attempts, member, message)
+        task.attempts += 1
+        task.running += 1
+        state.started = state.started or time.monotonic()
+        self.attempts[member.actor.run.remote(message)] = attempt
+
+    def message(self, stage: Stage, number: int, attempt: int, member: Member) -> Task:
+        folder = Path(member.folder) / "exchange" / self.name if self.fetch else Path(self.plan.folder)
+        target = folder / f"s{stage.number}" / f"t{number}-a{attempt}"
+        if not self.fetch:
+            target.parent.mkdir(mode=0o700, exist_ok=True)
+        return Task(
+            query=self.name,
+            stage=stage.number,
+            task=number,
+            attempt=attempt,
+            sql=stage.task_sql(number, str(target)),
+            inputs={source.name: self.files_of(source) for source in stage.inputs},
+            target=str(target),
+            settings=self.settings,
+            extensions=self.plan.extensions,
+            max_exchange_bytes=self.max_exchange_bytes,
+            fetch=self.fetch,
+        )
+
+    def files_of(self, source) -> list[ExchangeFile]:
+        if source.sent is not None:
+            return [self.sent[source.sent]]
+        return [task.accepted for task in self.stages[source.stage].tasks]
+
+    def sent_file(self, path: str) -> ExchangeFile:
+        size = Path(path).stat().st_size
+        if not self.fetch:
+            return ExchangeFile(path, size)
+        with open(path, "rb") as file:
+            chunks = tuple(ray.put(file.read(CHUNK_BYTES)) for _ in range(0, size, CHUNK_BYTES))
+        return ExchangeFile(path, size, chunks=chunks)
+
+    # ---------------------------------------------------------------- what became of an attempt
+
+    def take(self, reference: Any) -> None:
+        if reference in self.comebacks:
+            self.take_comeback(reference)
+            return
+        attempt = self.attempts.pop(reference)
+        task = self.stages[attempt.stage].tasks[attempt.task]
+        task.running -= 1
+        try:
+            outcome = ray.get(reference)
+        except ray.exceptions.RayTaskError as error:
+            self.fail(attempt, "IO", f"the worker on {attempt.member.host} failed: {error.cause!r}")
+        except ray.exceptions.RayError as error:
+            self.worker_died(attempt, error)
+        else:
+            self.take_outcome(attempt, task, outcome)
+
+    def take_outcome(self, attempt: Attempt, task: TaskState, outcome: Outcome) -> None:
+        if task.accepted:  # the other of two attempts was first
+            return
+        if outcome.lost:
+            task.attempts -= 1
+            self.write_again(attempt, outcome.lost)
+        elif outcome.error:
+            kind, message = split_message(outcome.error)
+            if outcome.final or kind not in PASSING:
+                raise QueryFailure(kind, message)
+            self.fail(attempt, kind, message)
+        else:
+            self.accept(attempt, task, outcome)
+
+    def accept(self, attempt: Attempt, task: TaskState, outcome: Outcome) -> None:
+        member = attempt.member
+        task.accepted = ExchangeFile(attempt.message.target, outcome.bytes, member.node, member.actor)
+        task.outcome = outcome
+        task.host = member.host
+        for other in self.attempts.values():
+            if (other.stage, other.task) == (attempt.stage, attempt.task):
+                other.member.actor.cancel.remote(other.message.key)
+        state = self.stages[attempt.stage]
+        if state.is_complete:
+            state.ended = time.monotonic()
+
+    def fail(self, attempt: Attempt, kind: str, message: str) -> None:
+        """Another attempt, elsewhere if possible, unless there were enough."""
+        state = self.stages[attempt.stage]
+        task = state.tasks[attempt.task]
+        if task.attempts >= self.most_attempts:
+            raise QueryFailure(kind, message)
+        task.avoid.add(attempt.member.node)
+        state.retries += 1
+
+    def write_again(self, reader: Attempt, paths: list[str]) -> None:
+        """Files a reader could not read: the tasks that wrote them run again. Other readers may have said so before."""
+        for path in paths:
+            if path in self.plan.sent:
+                raise QueryFailure("IO", f'the file "{path}" the session sent is gone or damaged')
+            for state in self.stages.values():
+                for task in state.tasks:
+                    if task.accepted and task.accepted.path == path:
+                        self.lose(state, task, f'Exchange file "{path}" was lost')
+        self.stages[reader.stage].retries += 1
+
+    def lose(self, state: StageState, task: TaskState, message: str) -> None:
+        if task.attempts >= self.most_attempts:
+            raise QueryFailure("IO", f"{message} {task.attempts} times")
+        task.accepted = None
+        state.retries += 1
+
+    # ---------------------------------------------------------------- workers and nodes that go
+
+    def worker_died(self, attempt: Attempt, error: Exception) -> None:
+        member = attempt.member
+        self.fail(attempt, "IO", f"the worker on {member.host} died while it ran stage {attempt.stage}: {error}")
+        self.ask_for_comeback(member, time.monotonic() + COMEBACK_SECONDS)
+
+    def ask_for_comeback(self, member: Member, until: float) -> None:
+        known = member.node in self.members
+        if known and all(member.node != other.node for other, _ in self.comebacks.values()):
+            self.comebacks[self.cluster.check(member)] = (member, until)
+
+    def take_comeback(self, reference: Any) -> None:
+        member, until = self.comebacks.pop(reference)
+        try:
+            ray.get(reference)
+        except ray.exceptions.RayError as error:
+            if time.monotonic() > until or member.node not in self.cluster.living_nodes():
+                self.give_up(member.node)
+            elif isinstance(error, ray.exceptions.RayTaskError):
+                raise QueryFailure("Invalid Input", f"{error.cause}") from None
+            else:
+                time.sleep(POLL_SECONDS)
+                self.ask_for_comeback(member, until)
+
+    def check_nodes(self) -> None:
+        if time.monotonic() - self.nodes_checked < NODE_CHECK_SECONDS:
+            return
+        self.nodes_checked = time.monotonic()
+        for node in set(self.members) - self.cluster.living_nodes():
+            self.give_up(node)
+
+    def give_up(self, node: str) -> None:
+        """The node is gone: its attempts failed, and where nodes share no storage, so are its files."""
+        self.members.pop(node, None)
+        self.comebacks = {r: entry for r, entry in self.comebacks.items() if entry[0].node != node}
+        for reference in [r for r, attempt in self.attempts.items() if attempt.member.node == node]:
+            attempt = self.attempts.pop(reference)
+            self.stages[attempt.stage].tasks[attempt.task].running -= 1
+            self.fail(attempt, "IO", f"node {attempt.member.host} left the cluster")
+        if not self.fetch:
+            return
+        for state in self.stages.values():
+            for task in state.tasks:
+                if task.accepted and task.accepted.node == node:
+                    self.lose(state, task, f'Exchange file "{task.accepted.path}" was lost')
+
+    # ---------------------------------------------------------------- the end
+
+    def result_files(self) -> list[str]:
+        files = [task.accepted for task in self.last.tasks]
+        if not self.fetch:
+            return [file.path for file in files]
+        return [self.bring(number, file) for number, file in enumerate(files)]
+
+    def bring(self, number: int, file: ExchangeFile) -> str:
+        """Copies a file of the last stage to this process."""
+        path = Path(self.plan.folder) / f"result-{number}"
+        chunks = (
+            ray.get(file.owner.read.remote(file.path, offset, min(CHUNK_BYTES, file.bytes - offset)))
+            for offset in range(0, file.bytes, CHUNK_BYTES)
+        )
+        try:
+            write_file(path, chunks)
+        except ray.exceptions.RayError as error:
+            raise QueryFailure("IO", f"the result on another node was lost: {error}") from None
+        return str(path)
+
+    def clean_up(self, complete: bool) -> None:
+        """Ends attempts that still run and removes files, except those the caller is about to read."""
+        for attempt in self.attempts.values():
+            attempt.member.actor.cancel.remote(attempt.message.key)
+        running = list(self.attempts)
+        if running:
+            _, stuck = ray.wait(running, num_returns=len(running), timeout=CLEAN_UP_SECONDS)
+            for reference in stuck:
+                ray.kill(self.attempts[reference].member.actor, no_restart=False)
+        forgotten = [member.actor.forget.remote(self.name) for member in self.members.values()]
+        if forgotten:
+            ray.wait(forgotten, num_returns=len(forgotten), timeout=CLEAN_UP_SECONDS)
+        if not complete:
+            folder = Path(self.plan.folder)
+            shutil.rmtree(folder, ignore_errors=True)
+            remove_empty_folders(folder.parent, folder.parent.parent.parent)
+
+
+def limits_of(plan: Plan) -> Limits:
+    return Limits(
+        directory=plan.setting("merganser_worker_directory", ""),
+        memory_limit=plan.setting("merganser_worker_memory_limit", ""),
+        threads=int(plan.setting("merganser_worker_threads", "0")),
+        max_spill_bytes=int(plan.setting("merganser_worker_max_spill_bytes", "0")),
+    )

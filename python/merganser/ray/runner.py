@@ -1,0 +1,114 @@
+"""What the extension calls for a query with `SET merganser_runner = 'ray'`: a thread of its own for each."""
+
+import _thread
+import atexit
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from merganser import native
+from merganser.ray.cluster import Cluster
+from merganser.ray.failures import QueryFailure
+from merganser.ray.plan import read_plan
+from merganser.ray.query import Cancelled, Query
+from merganser.ray.worker import Worker
+
+NAME = "ray"
+END_SECONDS = 30
+
+
+class Runner:
+    """The queries of this process on one cluster."""
+
+    def __init__(self, cluster: Cluster, extension: Path) -> None:
+        self.cluster = cluster
+        self.extension = extension
+        self.ending = False
+        self.threads: set[threading.Thread] = set()
+        native.register_runner(extension, NAME, self.submit)
+
+    def submit(self, document: bytes, number: int) -> None:
+        """Called by the extension. What is raised here would be lost, so it becomes the query's error."""
+        try:
+            thread = threading.Thread(target=self.run, args=(document, number), name=f"merganser-query-{number}")
+            thread.daemon = True
+            self.threads.add(thread)
+            thread.start()
+        except KeyboardInterrupt:
+            self.end(number, QueryFailure("Interrupt", "Interrupted!"))
+            _thread.interrupt_main()
+        except BaseException as error:  # noqa: BLE001
+            self.end(number, error)
+
+    def run(self, document: bytes, number: int) -> None:
+        query = None
+        outcome: dict[str, Any] = {}
+        try:
+            query = Query(self.cluster, read_plan(json.loads(document)), lambda: self.is_cancelled(number))
+            outcome["files"] = query.run()
+        except BaseException as error:  # noqa: BLE001 - the session is told
+            outcome["error"] = error_of(error)
+        finally:
+            if query is not None:
+                outcome["report"] = query.report()
+            self.threads.discard(threading.current_thread())
+            native.query_ended(self.extension, number, outcome)
+
+    def is_cancelled(self, number: int) -> bool:
+        return self.ending or native.query_is_cancelled(self.extension, number)
+
+    def end(self, number: int, error: BaseException) -> None:
+        native.query_ended(self.extension, number, {"error": error_of(error)})
+
+    def close(self) -> None:
+        self.ending = True
+        for thread in list(self.threads):
+            thread.join(END_SECONDS)
+        self.cluster.close()
+
+
+def error_of(error: BaseException) -> dict[str, str]:
+    if isinstance(error, QueryFailure):
+        return {"type": error.kind, "message": error.message}
+    if isinstance(error, Cancelled):
+        return {"type": "Interrupt", "message": "Interrupted!"}
+    return {"type": "IO", "message": f"the Ray runner failed: {type(error).__name__}: {error}"}
+
+
+_lock = threading.Lock()
+_runner: Runner | None = None
+
+
+def use(
+    connection: duckdb.DuckDBPyConnection,
+    extension: Path,
+    address: str | None = None,
+    slots: int | None = None,
+    worker_class: type = Worker,
+) -> None:
+    """Runs the queries of the connection's database on the cluster at `address`, which this process joins once."""
+    global _runner
+    with _lock:
+        if _runner is None:
+            _runner = Runner(Cluster(address, slots, extension, worker_class), extension)
+        elif address is not None and address not in _runner.cluster.addresses:
+            raise ValueError(
+                f"this process already uses the Ray cluster {_runner.cluster.address!r}; before it uses {address!r}, "
+                "call merganser.ray.shutdown()"
+            )
+    connection.execute(f"SET GLOBAL merganser_runner = '{NAME}'")
+
+
+def shutdown() -> None:
+    """Ends running queries, the workers, and Ray if merganser started it. Also done when the process ends."""
+    global _runner
+    with _lock:
+        if _runner is not None:
+            _runner.close()
+            _runner = None
+
+
+atexit.register(shutdown)

@@ -1,0 +1,476 @@
+"""What runs on a node: one DuckDB with the extension, one cursor for each task.
+
+A worker decides nothing about a query; it runs an attempt at a task and tells what happened. Ray carries the class to
+nodes that have only ray and duckdb. Folders, below `<directory>/merganser-<user id>`:
+
+    node-<node>/spill                          what DuckDB spills
+    node-<node>/extension                      the extension, where the node does not have it
+    node-<node>/exchange/<process>/<query>     exchange files, where nodes share no storage
+
+A folder nobody has touched for `max_age_seconds` is what a killed process left; a worker that starts removes it.
+"""
+
+import hashlib
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import ray
+
+from merganser.ray.plan import FilesOf, as_sql
+
+CHUNK_BYTES = 8 << 20
+LEAST_FREE_BYTES = 64 << 20
+WATCH_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a worker is started with; the same for every restart of its process."""
+
+    node: str
+    cpus: int
+    directory: str
+    memory_limit: str
+    threads: int
+    max_spill_bytes: int
+    max_age_seconds: float
+    duckdb: str
+    platform: str
+    extension_path: str
+    extension_sha: str
+
+
+@dataclass(frozen=True)
+class ExchangeFile:
+    """A file the driver accepted, and where it lies: on `node`, or everywhere where that is None."""
+
+    path: str
+    bytes: int
+    node: str | None = None
+    #: The worker that has it, and only for files of the session: its pieces as objects of Ray.
+    owner: Any = None
+    chunks: tuple = ()
+
+
+@dataclass(frozen=True)
+class Task:
+    """One attempt at a task."""
+
+    query: str
+    stage: int
+    task: int
+    attempt: int
+    sql: list[str | FilesOf]
+    inputs: dict[str, list[ExchangeFile]]
+    target: str
+    settings: dict[str, str]
+    extensions: list[str]
+    max_exchange_bytes: int
+    #: Whether nodes share no storage.
+    fetch: bool
+
+    @property
+    def key(self) -> tuple[str, int, int, int]:
+        return (self.query, self.stage, self.task, self.attempt)
+
+
+@dataclass
+class Running:
+    """An attempt while it runs here."""
+
+    task: Task
+    cursor: Any
+    spilled: int = 0
+    refused: str = ""
+
+
+@dataclass
+class Outcome:
+    """What became of an attempt: done, files that must be made again, or an error in DuckDB's words."""
+
+    rows: int = 0
+    bytes: int = 0
+    seconds: float = 0
+    spilled: int = 0
+    lost: list[str] = field(default_factory=list)
+    error: str = ""
+    #: Another attempt would end the same way.
+    final: bool = False
+
+
+class LostFiles(Exception):
+    def __init__(self, paths: list[str]) -> None:
+        super().__init__(", ".join(paths))
+        self.paths = paths
+
+
+class Refused(Exception):
+    pass
+
+
+class Worker:
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.host = os.uname().nodename
+        root = Path(options.directory or tempfile.gettempdir()) / f"merganser-{os.getuid()}"
+        self.folder = root / f"node-{options.node[:16]}"
+        self.lock = threading.Lock()
+        self.connection: Any = None
+        self.running: dict[tuple, Running] = {}
+        self.cancelled: set[tuple] = set()
+        self.written: dict[str, int] = {}
+        self.missing_extensions: dict[str, str] = {}
+        self.watcher: threading.Thread | None = None
+        self.fetching: dict[Path, threading.Lock] = {}
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        shutil.rmtree(self.folder / "spill", ignore_errors=True)
+        remove_old_folders(root, self.folder, options.max_age_seconds)
+
+    # ---------------------------------------------------------------- the database
+
+    @ray.method(concurrency_group="control")
+    def check(self, extension: list) -> str:
+        """Opens the database and returns this worker's folder; raises where this node does not fit.
+
+        `extension` has the extension's bytes as an object of Ray, which is read only where the file is not here.
+        """
+        if self.extension() is None:
+            self.copy_extension(ray.get(extension[0]))
+        self.database()
+        return str(self.folder)
+
+    def database(self):
+        with self.lock:
+            if self.connection is None:
+                self.connection = self.open_database()
+            return self.connection
+
+    def open_database(self):
+        import duckdb
+
+        options = self.options
+        here = f"node {options.node[:16]} ({self.host})"
+        if duckdb.__version__ != options.duckdb:
+            raise RuntimeError(
+                f"{here} has DuckDB {duckdb.__version__}, this process {options.duckdb}; "
+                f"on that node run: pip install duckdb=={options.duckdb}"
+            )
+        connection = duckdb.connect(config=self.configuration())
+        platform = connection.execute("PRAGMA platform").fetchone()[0]
+        if platform != options.platform:
+            raise RuntimeError(f"{here} is {platform}, but the extension is built for {options.platform}")
+        extension = self.extension()
+        if extension is None:
+            raise OSError(f"{here} does not have the extension of this process")
+        connection.execute("SET enable_progress_bar = false")
+        connection.load_extension(str(extension))
+        return connection
+
+    def configuration(self) -> dict[str, Any]:
+        options = self.options
+        configuration = {
+            "allow_unsigned_extensions": "true",
+            "threads": options.threads or options.cpus,
+            "temp_directory": str(self.folder / "spill"),
+            "memory_limit": options.memory_limit,
+        }
+        if options.max_spill_bytes:
+            configuration["max_temp_directory_size"] = f"{options.max_spill_bytes}B"
+        return configuration
+
+    def extension(self) -> Path | None:
+        """The driver's extension: its file, where this node sees it, or the copy; none where there is neither."""
+        for path in (Path(self.options.extension_path), self.copied_extension()):
+            if path.exists() and sha_of(path.read_bytes()) == self.options.extension_sha:
+                return path
+        return None
+
+    def copied_extension(self) -> Path:
+        return self.folder / "extension" / self.options.extension_sha / "merganser" / "merganser.duckdb_extension"
+
+    def copy_extension(self, data: bytes) -> None:
+        import _duckdb
+
+        path = self.copied_extension()
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # It looks for DuckDB's module in the folder above its own, as it lies in an installed package.
+        module = Path(_duckdb.__file__)
+        above = path.parent.parent / module.name
+        if not above.exists():
+            above.symlink_to(module)
+        write_file(path, [data])
+
+    # ---------------------------------------------------------------- tasks
+
+    @ray.method(concurrency_group="tasks")
+    def run(self, task: Task) -> Outcome:
+        started = time.monotonic()
+        local_paths: dict[str, str] = {}
+        try:
+            outcome = self.copy(task, self.inputs(task, local_paths))
+        except LostFiles as error:
+            return Outcome(lost=error.paths)
+        except Refused as error:
+            return Outcome(error=f"IO Error: {error}", final=True)
+        except Exception as error:  # noqa: BLE001 - the driver is told and decides
+            return self.failure(error, local_paths)
+        outcome.seconds = time.monotonic() - started
+        return outcome
+
+    def inputs(self, task: Task, local_paths: dict[str, str]) -> dict[str, list[str]]:
+        """Where the files of each input are on this node; `local_paths` leads from there to the driver's names."""
+        result = {}
+        lost = []
+        for name, files in task.inputs.items():
+            result[name] = []
+            for file in files:
+                path = self.fetch(task, file) if self.is_elsewhere(task, file) else Path(file.path)
+                if not path.exists() or path.stat().st_size != file.bytes:
+                    lost.append(file.path)
+                local_paths[str(path)] = file.path
+                result[name].append(str(path))
+        if lost:
+            raise LostFiles(lost)
+        return result
+
+    def is_elsewhere(self, task: Task, file: ExchangeFile) -> bool:
+        return task.fetch and file.node != self.options.node
+
+    def copy(self, task: Task, files: dict[str, list[str]]) -> Outcome:
+        target = Path(task.target)
+        if task.fetch:
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.utime(self.query_folder(task.query))
+        free = shutil.disk_usage(target.parent).free
+        if free < LEAST_FREE_BYTES:
+            raise OSError(f'only {free} bytes are free for "{target.parent}" on {self.host}')
+        cursor = self.database().cursor()
+        with self.watched(Running(task, cursor)) as running:
+            self.prepare(cursor, task)
+            rows = cursor.execute(as_sql(task.sql, files)).fetchone()[0]
+        size = target.stat().st_size
+        with self.lock:
+            self.written[task.query] = written = self.written.get(task.query, 0) + size
+        if 0 < task.max_exchange_bytes < written:
+            raise Refused(self.too_many_bytes(task))
+        return Outcome(rows=rows, bytes=size, spilled=running.spilled)
+
+    def prepare(self, cursor: Any, task: Task) -> None:
+        import duckdb
+
+        for name in task.extensions:
+            try:
+                cursor.load_extension(name)
+            except duckdb.Error as error:  # told where a task then misses a function
+                self.missing_extensions[name] = str(error)
+        for name, value in task.settings.items():
+            cursor.execute(f"SET SESSION {name} = {value}")
+
+    @contextmanager
+    def watched(self, running: Running) -> Iterator[Running]:
+        """While it lasts, the attempt can be cancelled and its space is watched."""
+        import duckdb
+
+        key = running.task.key
+        with self.lock:
+            if key in self.cancelled:
+                raise duckdb.InterruptException("Interrupt Error: Interrupted!")
+            self.running[key] = running
+            if self.watcher is None:
+                self.watcher = threading.Thread(target=self.watch, daemon=True)
+                self.watcher.start()
+        try:
+            yield running
+        except duckdb.InterruptException:
+            if running.refused:
+                raise Refused(running.refused) from None
+            raise
+        finally:
+            with self.lock:
+                del self.running[key]
+            running.cursor.close()
+
+    def failure(self, error: Exception, local_paths: dict[str, str]) -> Outcome:
+        import duckdb
+
+        if not isinstance(error, duckdb.Error):
+            return Outcome(error=f"IO Error: {type(error).__name__} on {self.host}: {error}")
+        text = str(error)
+        damaged = [path for local, path in local_paths.items() if f'"{local}"' in text]
+        if isinstance(error, duckdb.IOException) and damaged:
+            return Outcome(lost=damaged)
+        if isinstance(error, duckdb.InternalException | duckdb.FatalException):
+            with self.lock:
+                self.connection = None
+        if isinstance(error, duckdb.CatalogException) and self.missing_extensions:
+            names = "; ".join(f"{name}: {reason}" for name, reason in self.missing_extensions.items())
+            text += f"\n{self.host} cannot load extensions of the session ({names})"
+        return Outcome(error=text)
+
+    # ---------------------------------------------------------------- space
+
+    def watch(self) -> None:
+        while True:
+            with self.lock:
+                attempts = list(self.running.values())
+                if not attempts:
+                    self.watcher = None
+                    return
+            spilled = size_of(self.folder / "spill")
+            for attempt in attempts:
+                attempt.spilled = max(attempt.spilled, spilled)
+            for query in {attempt.task.query for attempt in attempts}:
+                self.limit_bytes(query, [attempt for attempt in attempts if attempt.task.query == query])
+            time.sleep(WATCH_SECONDS)
+
+    def limit_bytes(self, query: str, attempts: list[Running]) -> None:
+        """Ends the tasks of a query whose exchange files on this node outgrow the limit."""
+        limit = attempts[0].task.max_exchange_bytes
+        written = self.written.get(query, 0) + sum(size_of_unfinished(attempt.task.target) for attempt in attempts)
+        if limit == 0 or written <= limit:
+            return
+        for attempt in attempts:
+            attempt.refused = self.too_many_bytes(attempt.task)
+            attempt.cursor.interrupt()
+
+    def too_many_bytes(self, task: Task) -> str:
+        return (
+            f"the exchange files of the query on {self.host} take more than merganser_exchange_max_bytes = "
+            f"{task.max_exchange_bytes}; SET it to more, or to 0 for no limit"
+        )
+
+    # ---------------------------------------------------------------- files, where nodes share no storage
+
+    def query_folder(self, query: str) -> Path:
+        return self.folder / "exchange" / query
+
+    def fetch(self, task: Task, file: ExchangeFile) -> Path:
+        """A copy of another node's file, made once for all tasks here; where that fails, it does not exist."""
+        source = Path(file.path)
+        target = self.query_folder(task.query) / "fetched" / f"{source.parent.name}-{source.name}"
+        with self.lock:
+            lock = self.fetching.setdefault(target, threading.Lock())
+        with lock:
+            if target.exists():
+                return target
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            try:
+                write_file(target, chunks_of(file))
+            except (ray.exceptions.RayError, OSError):
+                target.unlink(missing_ok=True)
+        return target
+
+    @ray.method(concurrency_group="files")
+    def read(self, path: str, offset: int, length: int) -> bytes:
+        with open(path, "rb") as file:
+            file.seek(offset)
+            data = file.read(length)
+        if len(data) != length:
+            raise OSError(f"{path} is truncated")
+        return data
+
+    # ---------------------------------------------------------------- control
+
+    @ray.method(concurrency_group="control")
+    def cancel(self, key: tuple) -> None:
+        """Ends an attempt, also one that has not begun."""
+        with self.lock:
+            self.cancelled.add(key)
+            if key in self.running:
+                self.running[key].cursor.interrupt()
+
+    @ray.method(concurrency_group="control")
+    def forget(self, query: str) -> None:
+        """The query has ended: removes what this node still has of it."""
+        folder = self.query_folder(query)
+        with self.lock:
+            self.written.pop(query, None)
+            self.cancelled = {key for key in self.cancelled if key[0] != query}
+            self.fetching = {path: lock for path, lock in self.fetching.items() if folder not in path.parents}
+        shutil.rmtree(folder, ignore_errors=True)
+        remove_empty_folders(folder.parent, self.folder)
+
+    @ray.method(concurrency_group="control")
+    def end(self) -> None:
+        """Removes everything of this worker; it is not used again."""
+        with self.lock:
+            for running in self.running.values():
+                running.cursor.interrupt()
+            if self.connection is not None:
+                self.connection.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        remove_empty_folders(self.folder.parent, self.folder.parent.parent)
+
+
+def chunks_of(file: ExchangeFile) -> Iterator[bytes]:
+    if file.owner is None:
+        yield from (ray.get(chunk) for chunk in file.chunks)
+        return
+    for offset in range(0, file.bytes, CHUNK_BYTES):
+        yield ray.get(file.owner.read.remote(file.path, offset, min(CHUNK_BYTES, file.bytes - offset)))
+
+
+def write_file(path: Path, chunks: Iterable[bytes]) -> None:
+    """The file appears under its name only when it is complete."""
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")
+    try:
+        with open(unfinished, "wb") as file:
+            for chunk in chunks:
+                file.write(chunk)
+        unfinished.rename(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def sha_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def size_of(folder: Path) -> int:
+    try:
+        return sum(entry.stat().st_size for entry in os.scandir(folder))
+    except FileNotFoundError:  # nothing was spilled, or DuckDB has just removed it
+        return 0
+
+
+def size_of_unfinished(target: str) -> int:
+    """Exchange files are written to `<target>.<random>`."""
+    path = Path(target)
+    try:
+        return sum(entry.stat().st_size for entry in path.parent.glob(f"{path.name}.*"))
+    except FileNotFoundError:  # it has just got its name
+        return 0
+
+
+def remove_old_folders(root: Path, own: Path, max_age_seconds: float) -> None:
+    oldest = time.time() - max_age_seconds
+    for folder in root.iterdir():
+        if folder != own and newest_change(folder) < oldest:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def newest_change(folder: Path) -> float:
+    """Of the folder, of those inside it and of those inside them: there, running queries leave their trace."""
+    try:
+        return max(path.stat().st_mtime for path in (folder, *folder.glob("*"), *folder.glob("*/*/*")))
+    except FileNotFoundError:  # its owner is removing it
+        return time.time()
+
+
+def remove_empty_folders(folder: Path, end: Path) -> None:
+    """`folder` and those above it, up to `end` and without it, as far as they are empty."""
+    while folder != end:
+        try:
+            folder.rmdir()
+        except OSError:  # not empty, or gone already
+            return
+        folder = folder.parent

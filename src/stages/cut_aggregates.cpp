@@ -1,0 +1,73 @@
+#include "stages/stage_planner.hpp"
+
+#include "stages/plan_columns.hpp"
+#include "stages/two_phase_aggregate.hpp"
+
+#include "duckdb/planner/binder.hpp"
+#include "duckdb/planner/operator/list.hpp"
+
+namespace merganser {
+
+Partitioning StagePlanner::CutAggregate(Slot &op) {
+	auto &aggregate = op->Cast<LogicalAggregate>();
+	if (aggregate.grouping_sets.size() > 1 || !aggregate.grouping_functions.empty()) {
+		return OneTask(op, "grouping sets need all rows in one task");
+	}
+	auto delivered = Cut(op->children[0]);
+	if (delivered.IsOneTask()) {
+		return delivered;
+	}
+	auto outputs = op->GetColumnBindings();
+	auto groups = PlanColumns::Plain(aggregate.groups);
+	if (!groups.empty() && delivered.KeepsTogether(groups)) {
+		Partitioning kept {delivered.distribution, {}};
+		for (auto &key : delivered.keys) {
+			auto place = std::find(groups.begin(), groups.end(), key) - groups.begin();
+			kept.keys.push_back(outputs[NumericCast<idx_t>(place)]);
+		}
+		return kept;
+	}
+	auto can_hash = PlanColumns::CanHash(aggregate.groups);
+	auto &child = *op->children[0];
+	auto reduces = aggregate.groups.empty() || !op->has_estimated_cardinality || !child.has_estimated_cardinality ||
+	               op->estimated_cardinality < child.estimated_cardinality / 2;
+	if (TwoPhaseAggregate::IsPossible(aggregate) && (reduces || !can_hash)) {
+		auto combine = TwoPhaseAggregate::Split(context, binder, *root, op);
+		auto &lower = combine.get().children[0];
+		auto keys = PlanColumns::Copies(combine.get().Cast<LogicalAggregate>().groups);
+		Partitioning below {Distribution::SPLIT, {}};
+		if (!can_hash) {
+			Gather(lower, below, "partial states of the aggregates");
+			return {};
+		}
+		auto hashed = Hash(lower, below, std::move(keys), "partial states of the aggregates by their groups");
+		// The projection above the combining aggregate delivers the groups first, in their order.
+		auto bindings = op->GetColumnBindings();
+		hashed.keys.assign(bindings.begin(), bindings.begin() + NumericCast<int64_t>(hashed.keys.size()));
+		return hashed;
+	}
+	if (!can_hash) {
+		Gather(op->children[0], delivered, "the aggregates need all rows in one task");
+		return {};
+	}
+	Hash(op->children[0], delivered, PlanColumns::Copies(aggregate.groups), "rows by their groups");
+	outputs.resize(aggregate.groups.size());
+	return {Distribution::HASHED, std::move(outputs)};
+}
+
+Partitioning StagePlanner::CutDistinct(Slot &op) {
+	auto delivered = Cut(op->children[0]);
+	auto &targets = op->Cast<LogicalDistinct>().distinct_targets;
+	auto columns = PlanColumns::Plain(targets);
+	if (delivered.IsOneTask() || (!columns.empty() && delivered.KeepsTogether(columns))) {
+		return delivered;
+	}
+	if (!PlanColumns::CanHash(targets)) {
+		Gather(op->children[0], delivered, "DISTINCT needs all rows in one task");
+		return {};
+	}
+	auto hashed = Hash(op->children[0], delivered, PlanColumns::Copies(targets), "rows by what DISTINCT compares");
+	return PlanColumns::KeepAvailable(std::move(hashed), *op);
+}
+
+} // namespace merganser

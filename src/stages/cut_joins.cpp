@@ -1,0 +1,122 @@
+#include "stages/stage_planner.hpp"
+
+#include "stages/plan_columns.hpp"
+
+#include "duckdb/planner/operator/list.hpp"
+
+namespace merganser {
+
+namespace {
+
+bool EveryRowMayGoToAllTasks(JoinType type, bool right_side) {
+	switch (type) {
+	case JoinType::INNER:
+		return true;
+	case JoinType::LEFT:
+	case JoinType::SEMI:
+	case JoinType::ANTI:
+	case JoinType::MARK:
+	case JoinType::SINGLE:
+		return right_side;
+	case JoinType::RIGHT:
+	case JoinType::RIGHT_SEMI:
+	case JoinType::RIGHT_ANTI:
+		return !right_side;
+	default:
+		return false;
+	}
+}
+
+JoinType KindOf(const LogicalOperator &op) {
+	return op.type == LogicalOperatorType::LOGICAL_CROSS_PRODUCT ? JoinType::INNER : op.Cast<LogicalJoin>().join_type;
+}
+
+struct JoinKeys {
+	vector<unique_ptr<Expression>> left;
+	vector<unique_ptr<Expression>> right;
+};
+
+//! The comparisons that only rows with equal values pass. None for MARK: its NULL depends on all rows of the right
+//! side.
+JoinKeys EqualKeys(LogicalOperator &op) {
+	JoinKeys result;
+	auto is_comparison =
+	    op.type == LogicalOperatorType::LOGICAL_COMPARISON_JOIN || op.type == LogicalOperatorType::LOGICAL_ASOF_JOIN;
+	if (!is_comparison || KindOf(op) == JoinType::MARK) {
+		return result;
+	}
+	for (auto &condition : op.Cast<LogicalComparisonJoin>().conditions) {
+		if (!condition.IsComparison()) {
+			continue;
+		}
+		auto comparison = condition.GetComparisonType();
+		if (comparison != ExpressionType::COMPARE_EQUAL && comparison != ExpressionType::COMPARE_NOT_DISTINCT_FROM) {
+			continue;
+		}
+		auto &left = condition.GetLHS();
+		auto &right = condition.GetRHS();
+		if (left.GetReturnType() == right.GetReturnType() && PlanColumns::CanHash(left.GetReturnType()) &&
+		    !left.IsVolatile() && !right.IsVolatile()) {
+			result.left.push_back(left.Copy());
+			result.right.push_back(right.Copy());
+		}
+	}
+	return result;
+}
+
+} // namespace
+
+Partitioning StagePlanner::CutJoin(Slot &op) {
+	if (!IsSelfContained(*op->children[0]) || !IsSelfContained(*op->children[1])) {
+		return OneTask(op, "a join inside a correlated subquery runs in one task");
+	}
+	auto left = Cut(op->children[0]);
+	auto right = Cut(op->children[1]);
+	if (left.IsOneTask() && right.IsOneTask()) {
+		return {};
+	}
+	auto kind = KindOf(*op);
+	auto keys = EqualKeys(*op);
+	auto asof = op->type == LogicalOperatorType::LOGICAL_ASOF_JOIN;
+	auto right_fits = EveryRowMayGoToAllTasks(kind, true) && !left.IsOneTask();
+	auto left_fits = EveryRowMayGoToAllTasks(kind, false) && !right.IsOneTask() && !asof;
+	auto left_bytes = Bytes(*op->children[0]);
+	auto right_bytes = Bytes(*op->children[1]);
+	auto can_hash = PlanColumns::CanHash(keys.left);
+	auto small = [&](idx_t bytes) {
+		return broadcast_bytes > 0 && bytes <= broadcast_bytes;
+	};
+	if (right_fits && (small(right_bytes) || !can_hash) && (right_bytes <= left_bytes || !left_fits)) {
+		Exchange(op->children[1], right, {}, ReadMode::ALL,
+		         StringUtil::Format("right side of the join to all tasks, about %llu bytes", right_bytes));
+		return PlanColumns::KeepAvailable(std::move(left), *op);
+	}
+	if (left_fits && (small(left_bytes) || !can_hash)) {
+		Exchange(op->children[0], left, {}, ReadMode::ALL,
+		         StringUtil::Format("left side of the join to all tasks, about %llu bytes", left_bytes));
+		return PlanColumns::KeepAvailable(std::move(right), *op);
+	}
+	if (!can_hash) {
+		Gather(op->children[0], left, "this kind of join without an equality needs all rows in one task");
+		Gather(op->children[1], right, "this kind of join without an equality needs all rows in one task");
+		return {};
+	}
+	auto left_columns = PlanColumns::Plain(keys.left);
+	auto right_columns = PlanColumns::Plain(keys.right);
+	auto left_lies_right = left.distribution == Distribution::HASHED && left.keys == left_columns;
+	auto right_lies_right = right.distribution == Distribution::HASHED && right.keys == right_columns;
+	if (!left_lies_right) {
+		Hash(op->children[0], left, std::move(keys.left), "left side of the join by its keys");
+	}
+	if (!right_lies_right) {
+		Hash(op->children[1], right, std::move(keys.right), "right side of the join by its keys");
+	}
+	auto left_survives = kind != JoinType::RIGHT && kind != JoinType::OUTER && !left_columns.empty();
+	auto right_survives = kind == JoinType::RIGHT && !right_columns.empty();
+	if (!left_survives && !right_survives) {
+		return {Distribution::SPLIT, {}};
+	}
+	return PlanColumns::KeepAvailable({Distribution::HASHED, left_survives ? left_columns : right_columns}, *op);
+}
+
+} // namespace merganser

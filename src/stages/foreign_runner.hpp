@@ -1,0 +1,58 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// stages/foreign_runner.hpp
+//
+// A runner another program in this process provides, through four C functions:
+//
+//   merganser_register_runner("ray", submit)      before SET merganser_runner = 'ray'
+//   submit(plan, query)                           is called for each query: the plan document, and the query's number;
+//                                                 it must return soon and never throw
+//   merganser_query_is_cancelled(query)           to be asked often: nobody waits for this query any more
+//   merganser_query_ended(query, outcome)         once for each submitted query
+//
+// The outcome is {"files": ["<exchange file>", ...], "report": {...}}, files of the last stage in the order of its
+// tasks, or {"error": {"type": "Conversion", "message": "..."}, "report": {...}} with DuckDB's name of the error. The
+// provider removes what it made elsewhere; the query's own folder is removed here.
+//
+// After a cancel nobody waits for the provider: the thread that cancels may hold a lock the provider needs.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "stages/stage_runner.hpp"
+
+namespace merganser {
+
+//! What the operator and the provider share about one query.
+class ForeignQuery;
+
+class ForeignRunner : public StageRunner {
+public:
+	ForeignRunner(string name, QueryRun run);
+	~ForeignRunner() override;
+
+	static bool IsRegistered(const string &name);
+
+	void Start(std::function<void()> on_end) override;
+	vector<string> Finish() override;
+	//! Negative: the provider shows the progress itself.
+	double Progress() const override;
+
+private:
+	const string name;
+	const QueryRun run;
+	shared_ptr<ForeignQuery> query;
+};
+
+} // namespace merganser
+
+extern "C" {
+
+typedef void (*merganser_submit_t)(const char *plan, uint64_t query);
+
+//! A second registration of a name replaces the first.
+void merganser_register_runner(const char *name, merganser_submit_t submit);
+bool merganser_query_is_cancelled(uint64_t query);
+void merganser_query_ended(uint64_t query, const char *outcome);
+}

@@ -1,0 +1,72 @@
+#include "stages/plan_columns.hpp"
+
+#include "duckdb/common/type_visitor.hpp"
+#include "duckdb/planner/expression/bound_columnref_expression.hpp"
+
+namespace merganser {
+
+idx_t PlanColumns::Width(const LogicalType &type) {
+	auto physical = type.InternalType();
+	return TypeIsConstantSize(physical) ? GetTypeIdSize(physical) : 24;
+}
+
+bool PlanColumns::CanHash(const LogicalType &type) {
+	return !TypeVisitor::Contains(type, [](const LogicalType &inner) {
+		return inner.id() == LogicalTypeId::VARIANT || inner.id() == LogicalTypeId::GEOMETRY ||
+		       inner.id() == LogicalTypeId::LAMBDA;
+	});
+}
+
+bool PlanColumns::CanHash(const vector<unique_ptr<Expression>> &keys) {
+	for (auto &key : keys) {
+		if (!CanHash(key->GetReturnType()) || key->IsVolatile()) {
+			return false;
+		}
+	}
+	return !keys.empty();
+}
+
+vector<unique_ptr<Expression>> PlanColumns::Copies(const vector<unique_ptr<Expression>> &expressions) {
+	vector<unique_ptr<Expression>> result;
+	for (auto &expression : expressions) {
+		result.push_back(expression->Copy());
+	}
+	return result;
+}
+
+vector<ColumnBinding> PlanColumns::Plain(const vector<unique_ptr<Expression>> &expressions) {
+	vector<ColumnBinding> result;
+	for (auto &expression : expressions) {
+		if (expression->GetExpressionClass() != ExpressionClass::BOUND_COLUMN_REF) {
+			return {};
+		}
+		result.push_back(expression->Cast<BoundColumnRefExpression>().Binding());
+	}
+	return result;
+}
+
+vector<unique_ptr<Expression>> PlanColumns::All(LogicalOperator &op) {
+	op.ResolveOperatorTypes();
+	vector<unique_ptr<Expression>> result;
+	auto bindings = op.GetColumnBindings();
+	for (idx_t i = 0; i < bindings.size(); i++) {
+		result.push_back(make_uniq<BoundColumnRefExpression>(op.types[i], bindings[i]));
+	}
+	return result;
+}
+
+bool PlanColumns::Contains(const vector<ColumnBinding> &bindings, const ColumnBinding &binding) {
+	return std::find(bindings.begin(), bindings.end(), binding) != bindings.end();
+}
+
+Partitioning PlanColumns::KeepAvailable(Partitioning delivered, LogicalOperator &op) {
+	auto bindings = op.GetColumnBindings();
+	for (auto &key : delivered.keys) {
+		if (!Contains(bindings, key)) {
+			return {Distribution::SPLIT, {}};
+		}
+	}
+	return delivered;
+}
+
+} // namespace merganser

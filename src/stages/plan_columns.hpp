@@ -1,0 +1,36 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// stages/plan_columns.hpp
+//
+// What the rules of the stage planner ask about columns and expressions of a plan: how wide, whether rows can be hashed
+// by them, and which of them pass an operator unchanged.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "stages/stage.hpp"
+
+#include "duckdb/planner/expression.hpp"
+
+namespace merganser {
+
+struct PlanColumns {
+	//! Bytes a value of this type takes on its way, about.
+	static idx_t Width(const LogicalType &type);
+	//! Whether equal values have equal hashes.
+	static bool CanHash(const LogicalType &type);
+	//! Whether there are keys, and rows can be hashed by them.
+	static bool CanHash(const vector<unique_ptr<Expression>> &keys);
+	static vector<unique_ptr<Expression>> Copies(const vector<unique_ptr<Expression>> &expressions);
+	//! The columns the expressions are, or none where one of them computes something.
+	static vector<ColumnBinding> Plain(const vector<unique_ptr<Expression>> &expressions);
+	//! A reference to each column `op` delivers.
+	static vector<unique_ptr<Expression>> All(LogicalOperator &op);
+	static bool Contains(const vector<ColumnBinding> &bindings, const ColumnBinding &binding);
+	//! What is left of `delivered` above `op`, which leaves rows where they are: the keys are known only while their
+	//! columns are there.
+	static Partitioning KeepAvailable(Partitioning delivered, LogicalOperator &op);
+};
+
+} // namespace merganser

@@ -1,0 +1,78 @@
+#include "stages/plan_document.hpp"
+
+#include "stages/json_document.hpp"
+#include "stages/session_settings.hpp"
+
+using namespace duckdb_yyjson; // NOLINT
+
+namespace merganser {
+
+namespace {
+
+void AddInputs(JsonDocument &document, yyjson_mut_val *object, const Stage &stage) {
+	auto list = yyjson_mut_obj_add_arr(document.Get(), object, "inputs");
+	for (auto &input : stage.inputs) {
+		auto entry = yyjson_mut_arr_add_obj(document.Get(), list);
+		document.AddText(entry, "name", input.Name());
+		if (input.stage.IsValid()) {
+			document.AddNumber(entry, "stage", input.stage.GetIndex());
+		} else {
+			document.AddNumber(entry, "sent", input.sent.GetIndex());
+		}
+		yyjson_mut_obj_add_bool(document.Get(), entry, "all", input.mode == ReadMode::ALL);
+	}
+}
+
+void AddScans(JsonDocument &document, yyjson_mut_val *object, const Stage &stage) {
+	auto list = yyjson_mut_obj_add_arr(document.Get(), object, "scans");
+	for (auto &scan : stage.scans) {
+		auto entry = yyjson_mut_arr_add_obj(document.Get(), list);
+		document.AddText(entry, "name", scan.name);
+		document.AddNumber(entry, "rows", scan.Rows());
+		vector<string> slices;
+		for (idx_t task = 0; task < stage.tasks; task++) {
+			slices.push_back(scan.SliceSql(task, stage.tasks));
+		}
+		document.AddTexts(entry, "slices", slices);
+	}
+}
+
+void AddStage(JsonDocument &document, yyjson_mut_val *list, const Stage &stage) {
+	auto object = yyjson_mut_arr_add_obj(document.Get(), list);
+	document.AddNumber(object, "stage", stage.number);
+	document.AddText(object, "sql", stage.query->ToString());
+	document.AddNumber(object, "tasks", stage.tasks);
+	document.AddNumber(object, "partitions", stage.partitions);
+	document.AddText(object, "write", stage.WriteOptions());
+	AddInputs(document, object, stage);
+	AddScans(document, object, stage);
+	document.AddText(object, "partitioning", stage.PartitioningText());
+	document.AddText(object, "reads", stage.InputsText());
+	document.AddNumber(object, "estimated_rows", stage.estimated_rows);
+	document.AddTexts(object, "reasons", stage.reasons);
+}
+
+} // namespace
+
+string PlanDocument::Write(const string &runner, const QueryRun &run) {
+	JsonDocument document;
+	auto root = document.Root();
+	document.AddText(root, "runner", runner);
+	document.AddText(root, "folder", run.folder.Path());
+	document.AddNumber(root, "slots", Settings::AskedSlots(run.context));
+	document.AddTexts(root, "sent", run.sent_files);
+	auto settings = yyjson_mut_obj_add_obj(document.Get(), root, "settings");
+	for (auto &setting : SessionSettings::Changed(run.context)) {
+		auto name = yyjson_mut_strncpy(document.Get(), setting.first.c_str(), setting.first.size());
+		auto value = yyjson_mut_strncpy(document.Get(), setting.second.c_str(), setting.second.size());
+		yyjson_mut_obj_add(settings, name, value);
+	}
+	document.AddTexts(root, "extensions", SessionSettings::Extensions(run.context));
+	auto stages = yyjson_mut_obj_add_arr(document.Get(), root, "stages");
+	for (auto &stage : run.stages.stages) {
+		AddStage(document, stages, *stage);
+	}
+	return document.Text();
+}
+
+} // namespace merganser

@@ -1,0 +1,60 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// stages/run_report.hpp
+//
+// What the stages of a query took: the report of the query in stages that ended last in this process, as JSON.
+//
+//   { "runner": "local", "wall_seconds": 1.5,
+//     "stages": [{"stage": 1, "partitioning": "...", "reads": "...", "tasks": 8, "task_seconds": 4.1, "wall_seconds":
+//     0.7,
+//                 "rows_in": 6001215, "rows_out": 40, "bytes_in": 0, "bytes_out": 3100, "estimated_rows": 37,
+//                 "retries": 0, "skew": 1.2, "spilled_bytes": 0, "slowest_worker": "..."}, ...] }
+//
+// `rows_in` counts rows of the files and rows of exchanges, `bytes_in` and `bytes_out` bytes of exchange files;
+// `skew` is the longest task's time over the median's.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "stages/stage.hpp"
+
+namespace merganser {
+
+struct TaskReport {
+	double seconds = 0;
+	idx_t rows_out = 0;
+	idx_t bytes_out = 0;
+};
+
+struct StageReport {
+	double wall_seconds = 0;
+	vector<TaskReport> tasks;
+
+	idx_t RowsOut() const;
+	idx_t BytesOut() const;
+	double TaskSeconds() const;
+	double Skew() const;
+};
+
+struct RunReport {
+	//! In the order of the stages.
+	vector<StageReport> stages;
+	double wall_seconds = 0;
+
+	string ToJson(const string &runner, const QueryStages &query) const;
+};
+
+//! The report of the query that ended last; empty before the first.
+struct LastReport {
+	static void Set(string json);
+	static string Get();
+};
+
+} // namespace merganser
+
+extern "C" {
+
+//! Valid until the same thread calls it again.
+const char *merganser_last_query();
+}

@@ -1,0 +1,70 @@
+#include "stages/session_functions.hpp"
+
+#include "duckdb/planner/expression/bound_function_expression.hpp"
+#include "duckdb/planner/expression_iterator.hpp"
+#include "duckdb/planner/logical_operator_visitor.hpp"
+
+namespace merganser {
+
+namespace {
+
+//! Volatile, yet the same in every task: each row is computed once, in one of them.
+bool MayRunInTask(const string &function) {
+	static const unordered_set<string> names {"random", "uuid", "gen_random_uuid", "uuidv4", "uuidv7", "error"};
+	return names.count(function) > 0;
+}
+
+//! Constant within a query because the session says so, other than by settings, which tasks have too.
+bool AsksTheSession(const string &function) {
+	static const unordered_set<string> names {"now",
+	                                          "today",
+	                                          "get_current_timestamp",
+	                                          "get_current_time",
+	                                          "current_date",
+	                                          "current_localtime",
+	                                          "current_localtimestamp",
+	                                          "transaction_timestamp",
+	                                          "txid_current",
+	                                          "age",
+	                                          "current_schema",
+	                                          "current_schemas",
+	                                          "current_database",
+	                                          "current_setting",
+	                                          "getvariable",
+	                                          "in_search_path"};
+	return names.count(function) > 0;
+}
+
+bool IsBoundToSession(const BoundScalarFunction &function) {
+	auto name = function.GetName().GetIdentifierName();
+	switch (function.GetStability()) {
+	case FunctionStability::CONSISTENT:
+		return false;
+	case FunctionStability::CONSISTENT_WITHIN_QUERY:
+		return AsksTheSession(name);
+	default:
+		return !MayRunInTask(name);
+	}
+}
+
+} // namespace
+
+string SessionFunctions::Find(LogicalOperator &op) {
+	string found;
+	LogicalOperatorVisitor::EnumerateExpressions(op, [&](unique_ptr<Expression> *expression) {
+		ExpressionIterator::VisitExpressionMutable<BoundFunctionExpression>(
+		    *expression, [&](BoundFunctionExpression &function, unique_ptr<Expression> &) {
+			    if (IsBoundToSession(function.Function())) {
+				    found = function.Function().GetName().GetIdentifierName();
+			    }
+		    });
+	});
+	for (auto &child : op.children) {
+		if (found.empty()) {
+			found = Find(*child);
+		}
+	}
+	return found;
+}
+
+} // namespace merganser

@@ -1,0 +1,77 @@
+#include "stages/session_settings.hpp"
+
+#include "duckdb/main/client_config.hpp"
+#include "duckdb/main/config.hpp"
+#include "duckdb/main/extension_install_info.hpp"
+#include "duckdb/main/extension_manager.hpp"
+
+namespace merganser {
+
+namespace {
+
+//! They belong to the process or the client, or would end or show a task otherwise than the session's statement.
+bool BelongsToTheProcess(const string &name) {
+	static const unordered_set<string> names {"errors_as_json",
+	                                          "warnings_as_errors",
+	                                          "explain_output",
+	                                          "show_behavior",
+	                                          "home_directory",
+	                                          "extension_directory",
+	                                          "autoload_known_extensions",
+	                                          "autoinstall_known_extensions",
+	                                          "immediate_transaction_mode",
+	                                          "max_execution_time",
+	                                          "preserve_identifier_case",
+	                                          "username",
+	                                          "user",
+	                                          "password",
+	                                          "duckdb_api",
+	                                          "custom_user_agent",
+	                                          "merganser_runner"};
+	return names.count(name) > 0 || StringUtil::StartsWith(name, "python_") || StringUtil::StartsWith(name, "pandas_");
+}
+
+void AddChanged(ClientContext &context, const string &name, vector<pair<string, string>> &result) {
+	if (BelongsToTheProcess(StringUtil::Lower(name))) {
+		return;
+	}
+	optional_ptr<const ConfigurationOption> option;
+	auto index = DBConfig::GetConfig(context).TryGetSettingIndex(Identifier(name), option);
+	Value value;
+	if (index.IsValid() && context.TryGetCurrentUserSetting(index.GetIndex(), value)) {
+		result.emplace_back(name, value.ToSQLString());
+	}
+}
+
+} // namespace
+
+vector<pair<string, string>> SessionSettings::Changed(ClientContext &context) {
+	vector<pair<string, string>> result;
+	for (idx_t i = 0; i < DBConfig::GetOptionCount(); i++) {
+		auto option = DBConfig::GetOptionByIndex(i);
+		if (option->scope == SettingScopeTarget::LOCAL_DEFAULT || option->scope == SettingScopeTarget::LOCAL_ONLY ||
+		    option->scope == SettingScopeTarget::GLOBAL_DEFAULT) {
+			AddChanged(context, option->name, result);
+		}
+	}
+	for (auto &setting : DBConfig::GetConfig(context).GetExtensionSettings()) {
+		AddChanged(context, setting.first.GetIdentifierName(), result);
+	}
+	return result;
+}
+
+vector<string> SessionSettings::Extensions(ClientContext &context) {
+	vector<string> result;
+	auto &manager = ExtensionManager::Get(context);
+	for (auto &name : manager.GetExtensions()) {
+		auto info = manager.GetExtensionInfo(name);
+		if (name == "merganser" || !info || !info->is_loaded || !info->install_info ||
+		    info->install_info->mode == ExtensionInstallMode::STATICALLY_LINKED) {
+			continue;
+		}
+		result.push_back(name);
+	}
+	return result;
+}
+
+} // namespace merganser

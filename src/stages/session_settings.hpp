@@ -1,0 +1,25 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// stages/session_settings.hpp
+//
+// Problem: a task in another process must give the rows the session would give: TimeZone, default_null_order,
+// integer_division and their like change answers.
+// What SET changed, for the session or for its database, except what belongs to a process or a client (memory, threads,
+// folders, how a result is shown) and settings that can only be changed for a whole database.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "settings.hpp"
+
+namespace merganser {
+
+struct SessionSettings {
+	//! Name and value, the value as a SQL literal.
+	static vector<pair<string, string>> Changed(ClientContext &context);
+	//! Extensions that are loaded and not part of DuckDB's Python package, without this one.
+	static vector<string> Extensions(ClientContext &context);
+};
+
+} // namespace merganser

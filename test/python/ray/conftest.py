@@ -1,0 +1,196 @@
+"""One small Ray cluster for all tests of the runner `ray`: a head without CPUs and three nodes, on this machine."""
+
+import contextlib
+import os
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import merganser
+import pytest
+
+NODES = 3
+MEMORY = 80 << 20
+# A lost node is noticed within two seconds.
+ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_enable_metrics_collection": "0",
+    "RAY_health_check_period_ms": "500",
+    "RAY_health_check_timeout_ms": "1000",
+    "RAY_health_check_failure_threshold": "3",
+    "RAY_health_check_initial_delay_ms": "1000",
+}
+
+
+class TestCluster:
+    """The cluster, the folder its workers use, and the faults they are to have."""
+
+    __test__ = False
+
+    def __init__(self, folder: Path) -> None:
+        from ray.cluster_utils import Cluster
+
+        self.folder = folder
+        self.faults = folder / "faults"
+        self.faults.mkdir()
+        head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": MEMORY}
+        self.ray = Cluster(initialize_head=True, head_node_args=head)
+        for _ in range(NODES):
+            self.add_node(wait=False)
+        self.ray.wait_for_nodes()
+
+    def add_node(self, wait: bool = True) -> None:
+        self.ray.add_node(num_cpus=1, object_store_memory=MEMORY, wait=wait)
+
+    def remove_node(self, node: str, worker: int) -> None:
+        """With its worker's process and its files, as the nodes of this cluster share a machine and its disk."""
+        (found,) = [n for n in self.ray.list_all_nodes() if n.node_id == node]
+        self.ray.remove_node(found, allow_graceful=False)
+        with contextlib.suppress(ProcessLookupError):  # it may end with its node
+            os.kill(worker, signal.SIGKILL)
+        wait_until(lambda: not is_running(worker), "the worker of a removed node is left")
+        shutil.rmtree(self.exchange_root() / f"node-{node[:16]}")
+
+    def exchange_root(self) -> Path:
+        return self.folder / f"merganser-{os.getuid()}"
+
+    def files(self) -> list[Path]:
+        """All exchange files there are."""
+        root = self.exchange_root()
+        return [path for path in root.rglob("*") if path.is_file() and "spill" not in path.parts]
+
+    def fault(self, action: str, stage: int, task: int, times: int = 1) -> None:
+        for number in range(times):
+            (self.faults / f"{action}-{stage}-{task}-{number}").touch()
+
+    def open_faults(self) -> list[str]:
+        return [path.name for path in self.faults.iterdir() if path.name != "log"]
+
+    def attempts(self, stage: int, task: int) -> int:
+        """How many attempts at a task the test has seen so far."""
+        lines = (self.faults / "log").read_text().splitlines()
+        return sum(1 for line in lines if line.split()[1:3] == [str(stage), str(task)])
+
+
+@pytest.fixture(scope="session")
+def ray_cluster() -> Iterator[TestCluster]:
+    folder = Path(tempfile.mkdtemp(prefix="mr-", dir="/tmp"))
+    os.environ.update(ENVIRONMENT, RAY_TMPDIR=str(folder))
+    import faulty_worker
+    import ray
+
+    ray.cloudpickle.register_pickle_by_value(faulty_worker)
+    cluster = TestCluster(folder)
+    try:
+        ray.init(address=cluster.ray.address, log_to_driver=False, logging_level="ERROR")
+        with merganser.connect() as connection:
+            merganser.ray.use(connection, merganser.extension_path(), worker_class=faulty_worker.FaultyWorker)
+        yield cluster
+        merganser.ray.shutdown()
+        assert ray.is_initialized(), "merganser must not shut down a Ray it did not start"
+        assert not list(cluster.exchange_root().rglob("*"))
+    finally:
+        ray.shutdown()
+        cluster.ray.shutdown()
+        wait_until(lambda: not processes_of(folder), "a process of the cluster is left")
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def session(ray_cluster, tmp_path) -> Iterator:
+    """A connection whose queries run on Ray, four tasks a stage, with a view `t` over four files."""
+    with merganser.connect(runner="ray") as connection:
+        for part in range(4):
+            rows = f"SELECT i, i % 3 AS g FROM range({part * 2500}, {(part + 1) * 2500}) r(i)"
+            connection.execute(f"COPY ({rows}) TO '{tmp_path}/t_{part}.parquet' (ROW_GROUP_SIZE 2048)")
+        connection.execute(f"CREATE VIEW t AS FROM read_parquet('{tmp_path}/t_*.parquet')")
+        for name, value in {
+            "distribute_min_bytes": 0,
+            "tasks": 4,
+            "exchange_directory": f"'{ray_cluster.folder}'",
+            "worker_directory": f"'{ray_cluster.folder}'",
+            "worker_memory_limit": "'500MB'",
+        }.items():
+            connection.execute(f"SET GLOBAL merganser_{name} = {value}")
+        yield connection
+
+
+@pytest.fixture(autouse=True)
+def leaves_nothing(ray_cluster) -> Iterator[None]:
+    """After each test: every fault has happened, no exchange file is left, and no worker is busy."""
+    (ray_cluster.faults / "log").write_text("")
+    yield
+    faults = ray_cluster.open_faults()
+    for fault in faults:
+        (ray_cluster.faults / fault).unlink()
+    wait_until(lambda: busy_workers() == 0, "a worker is busy")
+    wait_until(lambda: not ray_cluster.files(), "exchange files are left")
+    assert not faults
+
+
+def busy_workers() -> int:
+    import ray
+    from merganser.ray import runner
+
+    cluster = runner._runner.cluster
+    alive = cluster.living_nodes()
+    members = [member for group in cluster.members.values() for member in group.values() if member.node in alive]
+    return sum(ray.get([member.actor.busy.remote() for member in members], timeout=30))
+
+
+def wait_until(holds: Callable[[], bool], otherwise: str, seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, otherwise
+        time.sleep(0.05)
+
+
+def is_running(process: int) -> bool:
+    try:
+        return (Path("/proc") / str(process) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def processes_of(folder: Path) -> list[str]:
+    """Processes other than this one whose command line names the folder."""
+    result = []
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit() and int(process.name) != os.getpid():
+            try:
+                line = (process / "cmdline").read_text()
+            except OSError:  # it has just ended
+                continue
+            if str(folder) in line:
+                result.append(line.replace("\0", " "))
+    return result
+
+
+@pytest.fixture
+def within() -> Callable:
+    """within(seconds, call): the call's result or error; fails where it takes longer."""
+
+    def run(seconds: float, call: Callable):
+        outcome: list = []
+
+        def target() -> None:
+            try:
+                outcome.append((call(), None))
+            except BaseException as error:  # noqa: BLE001 - raised again below
+                outcome.append((None, error))
+
+        thread = threading.Thread(target=target, daemon=True)
+        thread.start()
+        thread.join(seconds)
+        if not outcome:
+            pytest.fail(f"took longer than {seconds} s", pytrace=False)
+        result, error = outcome[0]
+        if error is not None:
+            raise error
+        return result
+
+    return run

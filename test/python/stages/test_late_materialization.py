@@ -1,0 +1,80 @@
+"""Late materialisation inside stages: narrow keys cross the exchanges before the top-N, wide columns do not."""
+
+from pathlib import Path
+
+import duckdb
+import merganser
+import pytest
+
+TABLES = {"nation": "n_nationkey", "customer": "c_custkey", "orders": "o_orderkey", "lineitem": None}
+Q10 = """
+    SELECT c_custkey, c_name, sum(l_extendedprice * (1 - l_discount)) AS revenue, c_acctbal, n_name, c_address,
+           c_phone, c_comment
+    FROM customer, orders, lineitem, nation
+    WHERE c_custkey = o_custkey AND l_orderkey = o_orderkey AND c_nationkey = n_nationkey
+    GROUP BY ALL ORDER BY revenue DESC, c_custkey LIMIT 20"""
+
+
+@pytest.fixture
+def connection(tpch_parquet):
+    folder = tpch_parquet(0.1)
+    with merganser.connect() as connection:
+        for table, key in TABLES.items():
+            connection.execute(f"CREATE VIEW {table} AS FROM read_parquet('{folder}/{table}.parquet')")
+            if key:
+                connection.execute(f"ALTER VIEW {table} ADD PRIMARY KEY ({key}) NOT ENFORCED RELY")
+        connection.execute("SET merganser_distribute_min_bytes = 0")
+        connection.execute("SET merganser_tasks = 4")
+        connection.execute("SET merganser_slots = 2")
+        connection.execute("SET merganser_late_materialization_cost = false")
+        yield connection
+
+
+def stages_of(connection: duckdb.DuckDBPyConnection, query: str) -> list[tuple]:
+    return connection.execute("SELECT stage, tasks, sql, reason FROM merganser_stages($1)", [query]).fetchall()
+
+
+def run_by_hand(connection: duckdb.DuckDBPyConnection, query: str, folder: Path) -> dict[int, Path]:
+    """Runs every stage as one task, from the SQL merganser_stages shows; returns all exchange files but the last."""
+    stages = stages_of(connection, query)
+    files = {}
+    for stage, _, sql, _ in stages[:-1]:
+        files[stage] = folder / f"stage-{stage}"
+        connection.execute(f"COPY ({sql}) TO '{files[stage]}' (FORMAT merganser_exchange)")
+        for name in (f"merganser_stage_{stage}", f"merganser_all_of_stage_{stage}"):
+            connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS FROM merganser_exchange(['{files[stage]}'])")
+    assert connection.execute(stages[-1][2]).fetchall() == connection.execute(query).fetchall()
+    return files
+
+
+@pytest.mark.parametrize("broadcast_max_bytes", [0, 64 << 20])
+def test_rows_of_q10(connection, broadcast_max_bytes):
+    expected = connection.execute(Q10).fetchall()
+    connection.execute(f"SET merganser_broadcast_max_bytes = {broadcast_max_bytes}")
+    connection.execute("SET merganser_runner = 'local'")
+    assert "Staged Query" in connection.execute(f"EXPLAIN {Q10}").fetchall()[0][1]
+    assert connection.execute(Q10).fetchall() == expected
+
+
+@pytest.mark.parametrize("broadcast_max_bytes", [0, 64 << 20])
+def test_wide_columns_do_not_cross_an_exchange_before_the_top_n(connection, tmp_path, broadcast_max_bytes):
+    connection.execute(f"SET merganser_broadcast_max_bytes = {broadcast_max_bytes}")
+    stages = stages_of(connection, Q10)
+    top = next(stage for stage, _, sql, _ in stages if "row_number() OVER ()" in sql)
+    assert max(tasks for _, tasks, _, _ in stages) == 4
+    fetching = [stage for stage, tasks, sql, _ in stages if tasks == 4 and stage > top and "SEMI JOIN" in sql]
+    assert len(fetching) == 2
+    for stage, file in run_by_hand(connection, Q10, tmp_path).items():
+        columns = connection.execute(f"DESCRIBE FROM merganser_exchange(['{file}'])").fetchall()
+        rows = connection.execute(f"SELECT count(*) FROM merganser_exchange(['{file}'])").fetchall()[0][0]
+        has_texts = any(column[1] == "VARCHAR" for column in columns)
+        assert rows <= 20 if stage > top else not has_texts
+
+
+def test_bytes_exchanged_by_q10(connection, tmp_path):
+    connection.execute("SET merganser_broadcast_max_bytes = 0")
+    sizes = {}
+    for rule in (True, False):
+        connection.execute(f"SET merganser_late_materialization = {rule}")
+        sizes[rule] = sum(file.stat().st_size for file in run_by_hand(connection, Q10, tmp_path).values())
+    assert sizes[True] * 2 < sizes[False]
