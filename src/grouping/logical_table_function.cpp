@@ -225,6 +225,7 @@ InsertionOrderPreservingMap<string> LogicalTableFunction::ParamsToString() const
 //===--------------------------------------------------------------------===//
 ProcessorLayout LogicalTableFunction::Layout() const {
 	ProcessorLayout result;
+	result.function = definition.name;
 	for (auto &expression : expressions) {
 		result.input_types.push_back(expression->GetReturnType());
 	}
