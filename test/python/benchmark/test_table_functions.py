@@ -10,6 +10,8 @@ from rich.console import Console
 import table_functions
 
 REGIONS = 4
+DECISIONS = """
+    SELECT split_part(text, ':', 1) FROM merganser_explain(?) WHERE section = 'decision' AND item = 'grouping'"""
 GROUPINGS = {
     "session, region-local": ["region_local"],
     "nested, region-local": ["region_local", "fused"],
@@ -36,10 +38,7 @@ def test_calls_and_window_functions_give_equal_rows(folder, capsys):
 def test_cases_run_as_their_names_say(folder, case):
     with table_functions.connect(folder, threads=2) as connection:
         table_functions.declare(connection, "unsorted" if "each region sorted" in case else "sensor")
-        found = connection.execute(
-            "SELECT split_part(text, ':', 1) FROM merganser_explain(?) WHERE (section, item) = ('decision', 'grouping')",
-            [table_functions.CASES[case]],
-        ).fetchall()
+        found = connection.execute(DECISIONS, [table_functions.CASES[case]]).fetchall()
         assert [name for (name,) in found] == GROUPINGS[case]
 
 
