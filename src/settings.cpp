@@ -25,6 +25,7 @@ const char *const RUNNER = "merganser_runner";
 const char *const TASKS = "merganser_tasks";
 const char *const SLOTS = "merganser_slots";
 const char *const DISTRIBUTE_MIN_BYTES = "merganser_distribute_min_bytes";
+const char *const SEND_MAX_BYTES = "merganser_send_max_bytes";
 const char *const BROADCAST_MAX_BYTES = "merganser_broadcast_max_bytes";
 const char *const EXCHANGE_DIRECTORY = "merganser_exchange_directory";
 const char *const EXCHANGE_SHARED = "merganser_exchange_shared";
@@ -54,6 +55,10 @@ vector<Setting> AllSettings() {
 		 "Number of tasks that run at the same time; 0 takes the setting threads, on Ray the cluster's CPUs"},
 	    {DISTRIBUTE_MIN_BYTES, LogicalType::UBIGINT, Value::UBIGINT(idx_t(256) << 20),
 		 "Queries that read less than this, about, run in DuckDB alone; 0 always runs in stages"},
+	    {SEND_MAX_BYTES, LogicalType::UBIGINT, Value::UBIGINT(idx_t(4) << 30),
+		 "Most bytes, about, of a table or data frame of the session that are sent to tasks; a query that needs more "
+		 "runs in "
+		 "DuckDB alone"},
 	    {BROADCAST_MAX_BYTES, LogicalType::UBIGINT, Value::UBIGINT(idx_t(64) << 20),
 		 "Largest side of a join that goes to all tasks, about; 0 hashes both sides wherever that is possible"},
 	    {EXCHANGE_DIRECTORY, LogicalType::VARCHAR, Value(""),
@@ -146,6 +151,10 @@ idx_t Settings::AskedSlots(ClientContext &context) {
 
 idx_t Settings::DistributeMinBytes(ClientContext &context) {
 	return UBigIntValue::Get(Current(context, DISTRIBUTE_MIN_BYTES));
+}
+
+idx_t Settings::SendMaxBytes(ClientContext &context) {
+	return UBigIntValue::Get(Current(context, SEND_MAX_BYTES));
 }
 
 idx_t Settings::BroadcastMaxBytes(ClientContext &context) {

@@ -37,6 +37,8 @@ struct Settings {
 	static idx_t AskedSlots(ClientContext &context);
 	//! merganser_distribute_min_bytes: the least input worth stages.
 	static idx_t DistributeMinBytes(ClientContext &context);
+	//! merganser_send_max_bytes: the most rows of one scan that the session sends to tasks, in bytes.
+	static idx_t SendMaxBytes(ClientContext &context);
 	//! merganser_broadcast_max_bytes: the largest side of a join that goes to all tasks.
 	static idx_t BroadcastMaxBytes(ClientContext &context);
 	//! merganser_exchange_directory: where exchange files are; empty for the system's temporary folder.

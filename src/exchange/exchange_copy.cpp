@@ -23,6 +23,7 @@ struct ExchangeCopyData : public TableFunctionData {
 	vector<LogicalType> types;
 	vector<idx_t> keys;
 	idx_t partitions = 1;
+	optional_idx number;
 
 	unique_ptr<FunctionData> Copy() const override {
 		auto result = make_uniq<ExchangeCopyData>();
@@ -30,13 +31,15 @@ struct ExchangeCopyData : public TableFunctionData {
 		result->types = types;
 		result->keys = keys;
 		result->partitions = partitions;
+		result->number = number;
 		return std::move(result);
 	}
 };
 
 struct ExchangeCopyGlobalState : public GlobalFunctionData {
 	ExchangeCopyGlobalState(ClientContext &context, const ExchangeCopyData &data, const string &path)
-	    : file(FileSystem::GetFileSystem(context), path, data.names, data.types, data.partitions) {
+	    // After an error, DuckDB's threads may drop this when the connection and its file system are gone already.
+	    : file(FileSystem::GetFileSystem(*context.db), path, data.names, data.types, data.partitions) {
 	}
 
 	ExchangeFileWriter file;
@@ -44,19 +47,19 @@ struct ExchangeCopyGlobalState : public GlobalFunctionData {
 
 struct ExchangeCopyLocalState : public LocalFunctionData {
 	ExchangeCopyLocalState(ClientContext &context, const ExchangeCopyData &data)
-	    : rows(context, data.types, data.keys, data.partitions) {
+	    : rows(context, data.types, data.keys, data.partitions, data.number) {
 	}
 
 	PartitionedRows rows;
 };
 
-idx_t FindColumn(const vector<Identifier> &names, const Identifier &name) {
+idx_t FindColumn(const char *option, const vector<Identifier> &names, const Identifier &name) {
 	for (idx_t i = 0; i < names.size(); i++) {
 		if (names[i] == name) {
 			return i;
 		}
 	}
-	throw BinderException("PARTITION_BY of FORMAT %s names the column \"%s\", which the query does not return",
+	throw BinderException("%s of FORMAT %s names the column \"%s\", which the query does not return", option,
 	                      FORMAT_NAME, name.GetIdentifierName());
 }
 
@@ -77,8 +80,20 @@ void ReadKeys(ExchangeCopyData &data, const vector<Value> &values) {
 			ReadKeys(data, ListValue::GetChildren(value));
 			continue;
 		}
-		data.keys.push_back(FindColumn(data.names, Identifier(value.ToString())));
+		data.keys.push_back(FindColumn("PARTITION_BY", data.names, Identifier(value.ToString())));
 	}
+}
+
+idx_t ReadNumberColumn(const vector<Identifier> &names, const vector<LogicalType> &types, const vector<Value> &values) {
+	if (values.size() != 1) {
+		throw BinderException("PARTITION_NUMBER of FORMAT %s must be one column", FORMAT_NAME);
+	}
+	auto result = FindColumn("PARTITION_NUMBER", names, Identifier(values[0].ToString()));
+	if (types[result] != LogicalType::BIGINT) {
+		throw BinderException("PARTITION_NUMBER of FORMAT %s must be a column of type BIGINT, not %s", FORMAT_NAME,
+		                      types[result].ToString());
+	}
+	return result;
 }
 
 unique_ptr<ExchangeCopyData> ReadOptions(ClientContext &context, const CopyInfo &info, const vector<Identifier> &names,
@@ -91,9 +106,12 @@ unique_ptr<ExchangeCopyData> ReadOptions(ClientContext &context, const CopyInfo 
 			ReadKeys(*result, option.second);
 		} else if (option.first == "partitions") {
 			result->partitions = ReadPartitions(context, option.second);
+		} else if (option.first == "partition_number") {
+			result->number = ReadNumberColumn(names, types, option.second);
 		} else {
-			throw BinderException("FORMAT %s has no option \"%s\"; it knows PARTITION_BY and PARTITIONS", FORMAT_NAME,
-			                      option.first.GetIdentifierName());
+			throw BinderException(
+			    "FORMAT %s has no option \"%s\"; it knows PARTITION_BY, PARTITION_NUMBER and PARTITIONS", FORMAT_NAME,
+			    option.first.GetIdentifierName());
 		}
 	}
 	return result;
@@ -155,7 +173,8 @@ void Combine(ExecutionContext &context, FunctionData &bind_data, GlobalFunctionD
 
 void Finalize(ClientContext &context, FunctionData &bind_data, GlobalFunctionData &gstate) {
 	auto &file = gstate.Cast<ExchangeCopyGlobalState>().file;
-	if (bind_data.Cast<ExchangeCopyData>().keys.empty()) {
+	auto &data = bind_data.Cast<ExchangeCopyData>();
+	if (data.keys.empty() && !data.number.IsValid()) {
 		file.SpreadBlocks();
 	}
 	file.Finish();

@@ -15,8 +15,8 @@ const hash_t MIX = 0x9E3779B97F4A7C15ULL;
 } // namespace
 
 PartitionedRows::PartitionedRows(ClientContext &context, const vector<LogicalType> &types, const vector<idx_t> &keys,
-                                 idx_t partitions)
-    : partitions(partitions), executor(context), hashes(LogicalType::HASH) {
+                                 idx_t partitions, optional_idx number)
+    : partitions(partitions), number(number), executor(context), hashes(LogicalType::HASH) {
 	vector<LogicalType> key_types;
 	for (auto key : keys) {
 		unique_ptr<Expression> expression = make_uniq<BoundReferenceExpression>(types[key], key);
@@ -30,7 +30,7 @@ PartitionedRows::PartitionedRows(ClientContext &context, const vector<LogicalTyp
 	if (!key_types.empty()) {
 		key_values.Initialize(context, key_types);
 	}
-	auto collectors = keys.empty() ? 1 : partitions;
+	auto collectors = keys.empty() && !number.IsValid() ? 1 : partitions;
 	for (idx_t i = 0; i < collectors; i++) {
 		auto rows = make_uniq<DataChunk>();
 		rows->Initialize(context, types);
@@ -43,7 +43,9 @@ void PartitionedRows::Append(DataChunk &rows, ExchangeFileWriter &file) {
 	if (rows.size() == 0) {
 		return;
 	}
-	if (key_expressions.empty()) {
+	if (number.IsValid()) {
+		AppendNumbered(rows, file);
+	} else if (key_expressions.empty()) {
 		AppendInOrder(rows, file);
 	} else {
 		AppendHashed(rows, file);
@@ -56,9 +58,27 @@ void PartitionedRows::AppendHashed(DataChunk &rows, ExchangeFileWriter &file) {
 	key_values.Hash(hashes);
 	hashes.Flatten();
 	auto values = FlatVector::GetData<hash_t>(hashes);
+	AppendTo(rows, file, [&](idx_t row) { return MurmurHash64(values[row] ^ MIX) % partitions; });
+}
+
+void PartitionedRows::AppendNumbered(DataChunk &rows, ExchangeFileWriter &file) {
+	UnifiedVectorFormat format;
+	rows.data[number.GetIndex()].ToUnifiedFormat(format);
+	auto values = UnifiedVectorFormat::GetData<int64_t>(format);
+	AppendTo(rows, file, [&](idx_t row) {
+		auto index = format.sel->get_index(row);
+		if (!format.validity.RowIsValid(index) || values[index] < 0 || idx_t(values[index]) >= partitions) {
+			throw InvalidInputException("PARTITION_NUMBER must be from 0 to %llu", partitions - 1);
+		}
+		return idx_t(values[index]);
+	});
+}
+
+template <class PARTITION_OF>
+void PartitionedRows::AppendTo(DataChunk &rows, ExchangeFileWriter &file, PARTITION_OF partition_of) {
 	vector<idx_t> counts(partitions, 0);
 	for (idx_t row = 0; row < rows.size(); row++) {
-		auto partition = MurmurHash64(values[row] ^ MIX) % partitions;
+		auto partition = partition_of(row);
 		selections[partition].set_index(counts[partition]++, row);
 	}
 	for (idx_t partition = 0; partition < partitions; partition++) {

@@ -27,7 +27,7 @@ ProcessorStream::ProcessorStream(ClientContext &context, const ProcessorLayout &
                                  unique_ptr<Processor> processor_p, optional_ptr<PartitionObserver> observer)
     : context(context), layout(layout), processor(std::move(processor_p)), observer(observer),
       boundaries(context, layout.partition_columns, layout.input_types), formats(layout.required_columns.size()),
-      key_position(KeyPositions(layout)) {
+      plain(layout.required_columns.size()), key_position(KeyPositions(layout)) {
 	run_values.resize(layout.proper_types.size());
 	proper_position.resize(layout.proper_types.size());
 	for (idx_t i = 0; i < layout.output.size(); i++) {
@@ -35,6 +35,7 @@ ProcessorStream::ProcessorStream(ClientContext &context, const ProcessorLayout &
 		optional_idx position;
 		if (column.source == ProcessorLayout::Source::PROPER) {
 			proper_position[column.index] = i;
+			proper_columns.push_back({column.index, i, GetTypeIdSize(layout.output_types[i].InternalType())});
 		} else if (column.source == ProcessorLayout::Source::INPUT && !key_position[i].IsValid()) {
 			position = held_columns.size();
 			held_columns.push_back(column.index);
@@ -57,8 +58,12 @@ void ProcessorStream::PrepareInput(DataChunk &input) {
 	required.clear();
 	for (idx_t i = 0; i < layout.required_columns.size(); i++) {
 		auto &column = input.data[layout.required_columns[i]];
+		plain[i].TryWriteOut(column);
 		required.push_back(column);
 		column.ToUnifiedFormat(formats[i]);
+		if (!formats[i].sel->IsSet() && formats[i].validity.CheckAllValid(input.size())) {
+			formats[i].validity.Reset();
+		}
 	}
 }
 
@@ -141,7 +146,7 @@ void ProcessorStream::Retain() {
 		}
 	}
 	if (!layout.partition_columns.empty() && key_row.IsValid()) {
-		boundaries.Remember(input, input.size() - 1);
+		boundaries.Remember(input);
 		RememberPartitionOutputs();
 	}
 	current = nullptr;
@@ -281,6 +286,8 @@ void ProcessorStream::NextRuns(DataChunk &output) {
 	SelectionVector sel;
 	idx_t count = 0;
 	bool contiguous = true;
+	auto first_run = next_run;
+	emitted_counts.clear();
 	while (next_run < runs.size() && count < STANDARD_VECTOR_SIZE) {
 		auto &run = runs[next_run];
 		auto position = run.first + next_offset;
@@ -297,7 +304,7 @@ void ProcessorStream::NextRuns(DataChunk &output) {
 		if (!contiguous) {
 			SelectRows(sel, count, position - source_start, take);
 		}
-		FillProper(output, next_run, count, take);
+		emitted_counts.push_back(take);
 		count += take;
 		next_offset += take;
 		if (next_offset == run.count) {
@@ -305,41 +312,63 @@ void ProcessorStream::NextRuns(DataChunk &output) {
 			next_offset = 0;
 		}
 	}
+	FillProper(output, first_run);
 	EmitInputColumns(output, source, sel, first - source_start, count, contiguous);
 	output.SetChildCardinality(count);
 }
 
 template <class T>
-static void FillBits(Vector &target, uint64_t bits, idx_t offset, idx_t count) {
-	T value;
-	memcpy(&value, &bits, sizeof(T));
-	std::fill_n(FlatVector::GetDataMutableUnsafe<T>(target) + offset, count, value);
+static void FillRuns(Vector &target, const unsafe_vector<idx_t> &counts, const uint64_t *bits) {
+	auto values = FlatVector::GetDataMutableUnsafe<T>(target);
+	for (auto count : counts) {
+		T value;
+		memcpy(&value, bits++, sizeof(T));
+		for (idx_t i = 0; i < count; i++) {
+			values[i] = value;
+		}
+		values += count;
+	}
 }
 
-void ProcessorStream::FillProper(DataChunk &output, idx_t run, idx_t offset, idx_t count) {
-	for (idx_t i = 0; i < proper_position.size(); i++) {
-		if (!proper_position[i].IsValid()) {
-			continue;
-		}
-		auto &target = output.data[proper_position[i].GetIndex()];
-		auto bits = run_values[i][run];
-		switch (GetTypeIdSize(target.GetType().InternalType())) {
+void ProcessorStream::FillProper(DataChunk &output, idx_t first_run) {
+	for (auto &column : proper_columns) {
+		auto &target = output.data[column.output_position];
+		auto bits = run_values[column.index].data() + first_run;
+		switch (column.width) {
 		case 1:
-			FillBits<uint8_t>(target, bits, offset, count);
+			FillRuns<uint8_t>(target, emitted_counts, bits);
 			break;
 		case 2:
-			FillBits<uint16_t>(target, bits, offset, count);
+			FillRuns<uint16_t>(target, emitted_counts, bits);
 			break;
 		case 4:
-			FillBits<uint32_t>(target, bits, offset, count);
+			FillRuns<uint32_t>(target, emitted_counts, bits);
 			break;
 		case 8:
-			FillBits<uint64_t>(target, bits, offset, count);
+			FillRuns<uint64_t>(target, emitted_counts, bits);
 			break;
 		default:
 			throw InternalException("Proper column of a pass-through function with more than 8 bytes");
 		}
+		if (emitted_counts.size() == 1) {
+			target.SetVectorType(VectorType::CONSTANT_VECTOR);
+		}
 	}
+}
+
+//! A partition column that does not change within the rows is emitted as a constant, which what follows computes with
+//! once instead of row by row.
+bool ProcessorStream::EmitKeyColumn(Vector &target, optional_ptr<HeldRows> source, idx_t key, idx_t count) {
+	if (source) {
+		target.Slice(boundaries.Key().data[key], 0, count);
+		return true;
+	}
+	auto &column = current->data[layout.partition_columns[key]];
+	if (!boundaries.IsUniform(key) || column.GetVectorType() == VectorType::CONSTANT_VECTOR) {
+		return false;
+	}
+	ConstantVector::Reference(target, count_t(count), column, 0, current->size());
+	return true;
 }
 
 void ProcessorStream::EmitInputColumns(DataChunk &output, optional_ptr<HeldRows> source, const SelectionVector &sel,
@@ -350,8 +379,7 @@ void ProcessorStream::EmitInputColumns(DataChunk &output, optional_ptr<HeldRows>
 			continue;
 		}
 		auto &target = output.data[i];
-		if (source && key_position[i].IsValid()) {
-			ConstantVector::Reference(target, count_t(count), boundaries.Key().data[key_position[i].GetIndex()], 0, 1);
+		if (key_position[i].IsValid() && EmitKeyColumn(target, source, key_position[i].GetIndex(), count)) {
 			continue;
 		}
 		auto &origin = source ? source->rows->data[held_position[i].GetIndex()] : current->data[column.index];

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "grouping/partition_boundaries.hpp"
+#include "grouping/plain_column.hpp"
 #include "table_functions/processor.hpp"
 
 #include "duckdb/common/deque.hpp"
@@ -96,7 +97,8 @@ private:
 	void Hold(idx_t begin);
 	HeldRows &RoomForHeldRows();
 	optional_ptr<HeldRows> HeldAt(idx_t position);
-	void FillProper(DataChunk &output, idx_t run, idx_t offset, idx_t count);
+	void FillProper(DataChunk &output, idx_t first_run);
+	bool EmitKeyColumn(Vector &target, optional_ptr<HeldRows> source, idx_t key, idx_t count);
 	void EmitInputColumns(DataChunk &output, optional_ptr<HeldRows> held, const SelectionVector &sel, idx_t first,
 	                      idx_t count, bool contiguous);
 
@@ -116,6 +118,7 @@ private:
 	idx_t current_end = 0;
 	vector<const_reference<Vector>> required;
 	vector<UnifiedVectorFormat> formats;
+	vector<PlainColumn> plain;
 
 	// Pass-through functions.
 	idx_t next_run = 0;
@@ -130,6 +133,17 @@ private:
 	vector<optional_idx> held_position;
 	//! Per output column: the partition column it repeats, if any.
 	vector<optional_idx> key_position;
+
+	//! A proper column that is used.
+	struct ProperColumn {
+		idx_t index;
+		idx_t output_position;
+		//! Bytes per value.
+		idx_t width;
+	};
+	vector<ProperColumn> proper_columns;
+	//! Rows per run of the chunk being emitted.
+	unsafe_vector<idx_t> emitted_counts;
 
 	// All other functions.
 	unique_ptr<DataChunk> own;

@@ -2,11 +2,24 @@
 
 #include "stages/logical_exchange.hpp"
 #include "stages/plan_columns.hpp"
+#include "stages/plan_copy.hpp"
 #include "stages/sliced_files.hpp"
 
+#include "duckdb/catalog/catalog_entry/table_catalog_entry.hpp"
 #include "duckdb/planner/operator/list.hpp"
 
 namespace merganser {
+
+namespace {
+
+string NameOfScan(const LogicalOperator &op) {
+	auto session_rows = dynamic_cast<const LogicalSessionRows *>(&op);
+	auto &scan = (session_rows ? session_rows->Original() : op).Cast<LogicalGet>();
+	auto table = scan.GetTable();
+	return "the scan of " + (table ? table->name : scan.function.GetName()).GetIdentifierName();
+}
+
+} // namespace
 
 Partitioning StagePlanner::CutScan(Slot &op) {
 	if (!op->children.empty()) {
@@ -22,7 +35,7 @@ Partitioning StagePlanner::CutScan(Slot &op) {
 	for (auto &column : get.GetColumnIds()) {
 		width += PlanColumns::Width(get.GetColumnType(column));
 	}
-	input_bytes += scan->Rows() * width;
+	input_bytes += scan->Size() * (scan->rows_are_known ? width : 1);
 	scan->name = SlicedFiles::Relation(get);
 	sliced.emplace(op.get(), std::move(*scan));
 	SlicedFiles::ReadSlice(get);
@@ -36,7 +49,13 @@ Partitioning StagePlanner::CutSessionRows(Slot &op) {
 
 void StagePlanner::Send(Slot &op, ReadMode mode) {
 	op->ResolveOperatorTypes();
-	input_bytes += Bytes(*op);
+	auto bytes = Bytes(*op);
+	if (bytes > send_bytes) {
+		throw NotImplementedException(
+		    "%s would send about %llu bytes to the tasks, more than merganser_send_max_bytes = %llu", NameOfScan(*op),
+		    bytes, send_bytes);
+	}
+	input_bytes += bytes;
 	SentInput sent;
 	sent.types = op->types;
 	StageInput input;

@@ -1,10 +1,79 @@
 #include "stages/stage_planner.hpp"
 
+#include "stages/logical_exchange.hpp"
 #include "stages/plan_columns.hpp"
+#include "stages/range_partition.hpp"
 
+#include "duckdb/planner/binder.hpp"
 #include "duckdb/planner/operator/list.hpp"
 
 namespace merganser {
+
+namespace {
+
+//! Bounds of ranges are compared with every row.
+const idx_t MOST_RANGES = 64;
+
+bool HasSortKeys(const vector<BoundOrderByNode> &orders) {
+	for (auto &order : orders) {
+		if (!PlanColumns::CanHash(order.expression->GetReturnType()) || order.expression->IsVolatile()) {
+			return false;
+		}
+	}
+	return true;
+}
+
+} // namespace
+
+Partitioning StagePlanner::CutOrder(Slot &op) {
+	auto delivered = Cut(op->children[0]);
+	if (delivered.IsOneTask()) {
+		return delivered;
+	}
+	auto &order = op->Cast<LogicalOrder>();
+	auto bytes = Bytes(*op->children[0]);
+	auto small = broadcast_bytes > 0 && bytes <= broadcast_bytes;
+	if (small || tasks == 1 || !HasSortKeys(order.orders)) {
+		Gather(op->children[0], delivered, StringUtil::Format("ORDER BY sorts about %llu bytes in one task", bytes));
+		return {};
+	}
+	Exchange(op->children[0], delivered, {}, ReadMode::PARTITION, "rows to sort, kept while their order is sampled");
+	DivideIntoRanges(op->children[0], order.orders);
+	return {Distribution::SPLIT, {}};
+}
+
+void StagePlanner::DivideIntoRanges(Slot &op, const vector<BoundOrderByNode> &orders) {
+	auto &rows = op->Cast<LogicalExchange>();
+	auto bindings = rows.GetColumnBindings();
+	auto types = rows.types;
+	auto count = rows.estimated_cardinality;
+	Slot sample = make_uniq<LogicalSortKeySample>(binder.GenerateTableIndex(), orders);
+	sample->children.push_back(rows.ReadAs(bindings));
+	sample->SetEstimatedCardinality(MinValue<idx_t>(count, tasks));
+	sample->ResolveOperatorTypes();
+	Exchange(sample, {Distribution::SPLIT, {}}, {}, ReadMode::ALL, "a sample of the sort keys");
+
+	auto numbered =
+	    make_uniq<LogicalRangeNumber>(binder.GenerateTableIndex(), orders, MinValue<idx_t>(tasks, MOST_RANGES));
+	vector<unique_ptr<Expression>> number;
+	number.push_back(make_uniq<BoundColumnRefExpression>(LogicalType::BIGINT, numbered->Number()));
+	numbered->children.push_back(std::move(sample));
+	numbered->children.push_back(std::move(op));
+	numbered->SetEstimatedCardinality(count);
+	numbered->ResolveOperatorTypes();
+	auto &stage = AddStage(std::move(numbered), {Distribution::SPLIT, {}}, std::move(number), tasks,
+	                       "rows by ranges of the sort key");
+	stage.partition_number = stage.keys[0];
+	stage.keys.clear();
+	StageInput input;
+	input.stage = stage.number;
+	input.mode = ReadMode::PARTITION;
+	auto sql_types = stage.sql_types;
+	sql_types.pop_back();
+	op = make_uniq<LogicalExchange>(std::move(input), std::move(bindings), std::move(types), std::move(sql_types));
+	op->SetEstimatedCardinality(count);
+	op->ResolveOperatorTypes();
+}
 
 Partitioning StagePlanner::CutTopN(Slot &op) {
 	auto delivered = Cut(op->children[0]);

@@ -18,7 +18,12 @@ unique_ptr<LogicalExchange> LogicalExchange::ReadAgain(TableIndex table_index) c
 	for (idx_t i = 0; i < bindings.size(); i++) {
 		again.emplace_back(table_index, ProjectionIndex(i));
 	}
-	auto result = make_uniq<LogicalExchange>(input, std::move(again), planned_types, sql_types);
+	return ReadAs(std::move(again));
+}
+
+unique_ptr<LogicalExchange> LogicalExchange::ReadAs(vector<ColumnBinding> others) const {
+	auto result = make_uniq<LogicalExchange>(input, std::move(others), planned_types, sql_types);
+	result->ResolveOperatorTypes();
 	result->SetEstimatedCardinality(estimated_cardinality);
 	return result;
 }

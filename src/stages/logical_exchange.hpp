@@ -25,6 +25,8 @@ public:
 
 	//! The same rows once more, as columns of `table_index`.
 	unique_ptr<LogicalExchange> ReadAgain(TableIndex table_index) const;
+	//! The same rows once more, for another stage, under these bindings.
+	unique_ptr<LogicalExchange> ReadAs(vector<ColumnBinding> bindings) const;
 
 	vector<ColumnBinding> GetColumnBindings() override;
 	string GetName() const override;

@@ -7,8 +7,7 @@ namespace merganser {
 namespace {
 
 bool IsScanOfTheSession(const LogicalOperator &op) {
-	return op.type == LogicalOperatorType::LOGICAL_GET && op.children.empty() &&
-	       !SlicedFiles::MaySlice(op.Cast<LogicalGet>());
+	return !SlicedFiles::MaySlice(op.Cast<LogicalGet>());
 }
 
 //! Puts the children back however the copy ends.
@@ -25,6 +24,17 @@ private:
 	LogicalOperator &op;
 	vector<unique_ptr<LogicalOperator>> children;
 };
+
+//! Nothing where DuckDB cannot copy the scan.
+unique_ptr<LogicalOperator> TryCopyScan(ClientContext &context, const LogicalOperator &scan) {
+	try {
+		return scan.Copy(context);
+	} catch (const NotImplementedException &) {
+		return nullptr;
+	} catch (const SerializationException &) {
+		return nullptr;
+	}
+}
 
 unique_ptr<LogicalOperator> CopyWithoutChildren(ClientContext &context, LogicalOperator &op) {
 	auto travelling = dynamic_cast<TravellingOperator *>(&op);
@@ -69,8 +79,11 @@ PhysicalOperator &LogicalSessionRows::CreatePlan(ClientContext &context, Physica
 
 unique_ptr<LogicalOperator> PlanCopy::Of(ClientContext &context, unique_ptr<LogicalOperator> &plan) {
 	unique_ptr<LogicalOperator> result;
-	if (IsScanOfTheSession(*plan)) {
-		result = make_uniq<LogicalSessionRows>(plan);
+	if (plan->type == LogicalOperatorType::LOGICAL_GET && plan->children.empty()) {
+		result = IsScanOfTheSession(*plan) ? nullptr : TryCopyScan(context, *plan);
+		if (!result) {
+			result = make_uniq<LogicalSessionRows>(plan);
+		}
 	} else {
 		result = CopyWithoutChildren(context, *plan);
 		for (auto &child : plan->children) {

@@ -47,17 +47,25 @@ bool IsBoundToSession(const BoundScalarFunction &function) {
 	}
 }
 
+string FindIn(const Expression &expression) {
+	if (expression.GetExpressionClass() == ExpressionClass::BOUND_FUNCTION) {
+		auto &function = expression.Cast<BoundFunctionExpression>().Function();
+		if (IsBoundToSession(function)) {
+			return function.GetName().GetIdentifierName();
+		}
+	}
+	string found;
+	ExpressionIterator::EnumerateChildren(
+	    expression, [&](const Expression &child) { found = found.empty() ? FindIn(child) : found; });
+	return found;
+}
+
 } // namespace
 
 string SessionFunctions::Find(LogicalOperator &op) {
 	string found;
 	LogicalOperatorVisitor::EnumerateExpressions(op, [&](unique_ptr<Expression> *expression) {
-		ExpressionIterator::VisitExpressionMutable<BoundFunctionExpression>(
-		    *expression, [&](BoundFunctionExpression &function, unique_ptr<Expression> &) {
-			    if (IsBoundToSession(function.Function())) {
-				    found = function.Function().GetName().GetIdentifierName();
-			    }
-		    });
+		found = found.empty() ? FindIn(**expression) : found;
 	});
 	for (auto &child : op.children) {
 		if (found.empty()) {

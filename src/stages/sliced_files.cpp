@@ -18,8 +18,21 @@ TableFunctionToSQLResult ReadRelation(ClientContext &context, const LogicalGet &
 	return result;
 }
 
+bool IsParquet(const LogicalGet &get) {
+	auto name = get.function.GetName().GetIdentifierName();
+	return name == "read_parquet" || name == "parquet_scan";
+}
+
+//! Files of text, which are divided file by file.
+bool IsText(const LogicalGet &get) {
+	static const unordered_set<string> names {"read_csv",       "read_csv_auto", "read_json",
+	                                          "read_json_auto", "read_ndjson",   "read_ndjson_auto"};
+	auto stores_rejects = get.named_parameters.find("store_rejects") != get.named_parameters.end();
+	return names.count(get.function.GetName().GetIdentifierName()) > 0 && !stores_rejects;
+}
+
 string Source(const LogicalGet &get) {
-	auto result = "read_parquet(" + get.parameters[0].ToSQLString();
+	auto result = get.function.GetName().GetIdentifierName() + "(" + get.parameters[0].ToSQLString();
 	for (auto &parameter : get.named_parameters) {
 		result += ", " + parameter.first.GetIdentifierName() + " := " + parameter.second.ToSQLString();
 	}
@@ -27,7 +40,7 @@ string Source(const LogicalGet &get) {
 }
 
 //! Reads the footers on a connection of its own: this one is planning a statement.
-vector<SlicedScan::File> ReadFooters(ClientContext &context, const vector<OpenFileInfo> &files) {
+unordered_map<string, SlicedScan::File> ReadFooters(ClientContext &context, const vector<OpenFileInfo> &files) {
 	vector<Value> paths;
 	for (auto &file : files) {
 		paths.emplace_back(file.path);
@@ -39,12 +52,29 @@ vector<SlicedScan::File> ReadFooters(ClientContext &context, const vector<OpenFi
 	if (footers->HasError()) {
 		footers->ThrowError();
 	}
-	unordered_map<string, SlicedScan::File> by_path;
+	unordered_map<string, SlicedScan::File> result;
 	for (auto &row : *footers) {
 		auto path = row.GetValue<string>(0);
-		by_path[path] = {path, NumericCast<idx_t>(row.GetValue<int64_t>(1)),
-		                 NumericCast<idx_t>(row.GetValue<int64_t>(2))};
+		result[path] = {path, NumericCast<idx_t>(row.GetValue<int64_t>(1)),
+		                NumericCast<idx_t>(row.GetValue<int64_t>(2))};
 	}
+	return result;
+}
+
+unordered_map<string, SlicedScan::File> ReadSizes(ClientContext &context, const vector<OpenFileInfo> &files) {
+	auto &file_system = FileSystem::GetFileSystem(context);
+	unordered_map<string, SlicedScan::File> result;
+	for (auto &file : files) {
+		auto handle = file_system.OpenFile(file, FileFlags::FILE_FLAGS_READ);
+		result[file.path] = {file.path, handle->GetFileSize(), 1};
+	}
+	return result;
+}
+
+//! In the order of the scan. A slice selects by path, so it reads a file that is listed twice as often as the whole
+//! scan does: it is listed once here. Nothing where one is not known.
+vector<SlicedScan::File> InOrder(const vector<OpenFileInfo> &files,
+                                 const unordered_map<string, SlicedScan::File> &by_path) {
 	vector<SlicedScan::File> result;
 	unordered_set<string> listed;
 	for (auto &file : files) {
@@ -52,7 +82,6 @@ vector<SlicedScan::File> ReadFooters(ClientContext &context, const vector<OpenFi
 		if (entry == by_path.end()) {
 			return {};
 		}
-		// A slice selects by path, so it reads a file that is listed twice as often as the whole scan does.
 		if (listed.insert(file.path).second) {
 			result.push_back(entry->second);
 		}
@@ -63,8 +92,7 @@ vector<SlicedScan::File> ReadFooters(ClientContext &context, const vector<OpenFi
 } // namespace
 
 bool SlicedFiles::MaySlice(const LogicalGet &get) {
-	auto name = get.function.GetName().GetIdentifierName();
-	if (name != "read_parquet" && name != "parquet_scan") {
+	if (!IsParquet(get) && !IsText(get)) {
 		return false;
 	}
 	if (get.parameters.size() != 1 || !get.scan_partition_indices.empty() || get.ordinality_idx.IsValid() ||
@@ -88,13 +116,14 @@ unique_ptr<SlicedScan> SlicedFiles::TrySlice(ClientContext &context, const Logic
 	if (!MaySlice(get)) {
 		return nullptr;
 	}
-	auto &bind_data = get.bind_data->Cast<MultiFileBindData>();
-	auto files = bind_data.file_list->GetAllFiles();
-	auto result = make_uniq<SlicedScan>();
-	if (files.empty()) {
+	auto files = get.bind_data->Cast<MultiFileBindData>().file_list->GetAllFiles();
+	if (files.empty() || (IsText(get) && files.size() < 2)) {
 		return nullptr;
 	}
-	result->files = ReadFooters(context, files);
+	auto result = make_uniq<SlicedScan>();
+	result->rows_are_known = IsParquet(get);
+	result->whole_files = !result->rows_are_known;
+	result->files = InOrder(files, IsParquet(get) ? ReadFooters(context, files) : ReadSizes(context, files));
 	if (result->files.empty()) {
 		return nullptr;
 	}

@@ -7,8 +7,8 @@
 // with
 //   WHERE filename = 'a.parquet' AND file_row_number BETWEEN 0 AND 122879
 // which DuckDB answers by opening only that file and reading only those row groups. The list of files stays whole in
-// the SQL, so that the schema is the same in every task. Limits: Parquet only; not with columns of the names filename
-// and file_row_number, not with virtual columns.
+// the SQL, so that the schema is the same in every task. Several CSV or JSON files are cut by file. Limits: not with
+// columns of the names filename and file_row_number, not with virtual columns.
 //===----------------------------------------------------------------------===//
 
 #pragma once

@@ -13,11 +13,11 @@ string Quoted(const string &text) {
 //! Where slice `task` begins in a scan of `rows` rows, moved to the start of a row group of `file` where that is fine
 //! enough.
 idx_t CutPoint(idx_t position, const SlicedScan::File &file, bool at_row_groups) {
-	if (!at_row_groups || file.row_groups == 0 || position >= file.rows) {
-		return MinValue(position, file.rows);
+	if (!at_row_groups || file.row_groups == 0 || position >= file.size) {
+		return MinValue(position, file.size);
 	}
-	auto group = MaxValue<idx_t>((file.rows + file.row_groups - 1) / file.row_groups, 1);
-	return MinValue((position + group / 2) / group * group, file.rows);
+	auto group = MaxValue<idx_t>((file.size + file.row_groups - 1) / file.row_groups, 1);
+	return MinValue((position + group / 2) / group * group, file.size);
 }
 
 } // namespace
@@ -35,22 +35,26 @@ bool Partitioning::KeepsTogether(const vector<ColumnBinding> &columns) const {
 }
 
 idx_t SlicedScan::Rows() const {
+	return rows_are_known ? Size() : 0;
+}
+
+idx_t SlicedScan::Size() const {
 	idx_t result = 0;
 	for (auto &file : files) {
-		result += file.rows;
+		result += file.size;
 	}
 	return result;
 }
 
 vector<SlicedScan::Piece> SlicedScan::Pieces(idx_t task, idx_t tasks) const {
-	auto rows = Rows();
+	auto size = Size();
 	idx_t row_groups = 0;
 	for (auto &file : files) {
 		row_groups += file.row_groups;
 	}
 	auto at_row_groups = row_groups >= 2 * tasks;
-	auto first = rows * task / tasks;
-	auto last = rows * (task + 1) / tasks;
+	auto first = size * task / tasks;
+	auto last = size * (task + 1) / tasks;
 	vector<Piece> result;
 	idx_t before = 0;
 	for (auto &file : files) {
@@ -58,9 +62,9 @@ vector<SlicedScan::Piece> SlicedScan::Pieces(idx_t task, idx_t tasks) const {
 		auto end = last > before ? CutPoint(last - before, file, at_row_groups) : 0;
 		if (whole_files) {
 			start = 0;
-			end = before >= first && before < last ? file.rows : 0;
+			end = before >= first && before < last ? file.size : 0;
 		}
-		before += file.rows;
+		before += file.size;
 		if (start < end) {
 			result.push_back({file, start, end});
 		}
@@ -80,7 +84,7 @@ string SlicedScan::SliceSql(idx_t task, idx_t tasks) const {
 	};
 	for (auto &piece : Pieces(task, tasks)) {
 		auto path = Quoted(piece.file.get().path);
-		if (piece.start == 0 && piece.end == piece.file.get().rows) {
+		if (piece.start == 0 && piece.end == piece.file.get().size) {
 			whole.push_back(path);
 			continue;
 		}
@@ -99,8 +103,11 @@ string StageInput::Name() const {
 }
 
 string Stage::PartitioningText() const {
-	if (keys > 0) {
-		return StringUtil::Format("hash of %llu columns into %llu", keys, partitions);
+	if (!keys.empty()) {
+		return StringUtil::Format("hash of %llu columns into %llu", keys.size(), partitions);
+	}
+	if (partition_number.IsValid()) {
+		return StringUtil::Format("ranges into %llu", partitions);
 	}
 	return partitions > 1 ? StringUtil::Format("even shares into %llu", partitions) : "gather";
 }
@@ -132,10 +139,12 @@ string Stage::Sql() const {
 
 string Stage::WriteOptions() const {
 	string result = "FORMAT merganser_exchange";
-	if (keys > 0) {
+	if (partition_number.IsValid()) {
+		result += ", PARTITION_NUMBER c" + to_string(partition_number.GetIndex());
+	} else if (!keys.empty()) {
 		vector<string> names;
-		for (idx_t i = 0; i < keys; i++) {
-			names.push_back("c" + to_string(columns + i));
+		for (auto key : keys) {
+			names.push_back("c" + to_string(key));
 		}
 		result += ", PARTITION_BY (" + StringUtil::Join(names, ", ") + ")";
 	}

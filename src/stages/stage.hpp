@@ -54,12 +54,14 @@ struct SlicedScan {
 	string source;
 	struct File {
 		string path;
-		idx_t rows;
+		//! Rows, or bytes where `whole_files` are divided whose rows are not known.
+		idx_t size;
 		idx_t row_groups;
 	};
 	vector<File> files;
 	//! Every file is read by one task.
 	bool whole_files = false;
+	bool rows_are_known = true;
 
 	//! Rows start to end - 1 of a file.
 	struct Piece {
@@ -68,6 +70,9 @@ struct SlicedScan {
 		idx_t end;
 	};
 
+	//! Of all files, in rows or bytes.
+	idx_t Size() const;
+	//! 0 where they are not known.
 	idx_t Rows() const;
 	vector<Piece> Pieces(idx_t task, idx_t tasks) const;
 	//! SELECT of slice `task` of `tasks`; contiguous rows, cut at row groups where there are enough of them.
@@ -92,9 +97,12 @@ struct StageInput {
 struct Stage {
 	idx_t number = 0;
 	unique_ptr<LogicalOperator> plan;
-	//! The first `columns` columns are the rows; key columns follow.
+	//! The first `columns` columns are the rows; keys that are none of them follow.
 	idx_t columns = 0;
-	idx_t keys = 0;
+	//! Positions of the keys its exchange is hashed by.
+	vector<idx_t> keys;
+	//! Instead of keys: the column that holds the number of a row's partition.
+	optional_idx partition_number;
 	//! What the planner expects to come back, one for each of `columns`.
 	vector<LogicalType> types;
 	//! What the SQL delivers.

@@ -15,7 +15,8 @@ namespace merganser {
 
 StagePlanner::StagePlanner(ClientContext &context, Binder &binder)
     : context(context), binder(binder), tasks(Settings::Tasks(context)),
-      broadcast_bytes(Settings::BroadcastMaxBytes(context)), distribute_bytes(Settings::DistributeMinBytes(context)) {
+      broadcast_bytes(Settings::BroadcastMaxBytes(context)), distribute_bytes(Settings::DistributeMinBytes(context)),
+      send_bytes(Settings::SendMaxBytes(context)) {
 }
 
 unique_ptr<QueryStages> StagePlanner::Plan(unique_ptr<LogicalOperator> plan, string &reason) {
@@ -98,7 +99,7 @@ Partitioning StagePlanner::Cut(Slot &op) {
 	case LogicalOperatorType::LOGICAL_CTE_REF:
 		return CutSharedReference(op);
 	case LogicalOperatorType::LOGICAL_ORDER_BY:
-		return OneTask(op, "ORDER BY sorts all rows in one task");
+		return CutOrder(op);
 	case LogicalOperatorType::LOGICAL_DUMMY_SCAN:
 	case LogicalOperatorType::LOGICAL_EXPRESSION_GET:
 	case LogicalOperatorType::LOGICAL_EMPTY_RESULT:
@@ -184,6 +185,29 @@ void StagePlanner::Exchange(Slot &op, const Partitioning &delivered, vector<uniq
 	op->ResolveOperatorTypes();
 }
 
+StagePlanner::Slot StagePlanner::WithKeys(Slot op, vector<unique_ptr<Expression>> keys, vector<idx_t> &positions) {
+	auto bindings = op->GetColumnBindings();
+	auto columns = PlanColumns::All(*op);
+	for (auto &key : keys) {
+		auto plain = key->GetExpressionClass() == ExpressionClass::BOUND_COLUMN_REF;
+		auto found = plain
+		                 ? std::find(bindings.begin(), bindings.end(), key->Cast<BoundColumnRefExpression>().Binding())
+		                 : bindings.end();
+		if (found != bindings.end()) {
+			positions.push_back(NumericCast<idx_t>(found - bindings.begin()));
+			continue;
+		}
+		positions.push_back(columns.size());
+		columns.push_back(std::move(key));
+	}
+	if (columns.size() == bindings.size()) {
+		return op;
+	}
+	auto projection = make_uniq<LogicalProjection>(binder.GenerateTableIndex(), std::move(columns));
+	projection->children.push_back(std::move(op));
+	return std::move(projection);
+}
+
 Stage &StagePlanner::AddStage(Slot op, const Partitioning &delivered, vector<unique_ptr<Expression>> keys,
                               idx_t partitions, const string &reason) {
 	auto stage = make_uniq<Stage>();
@@ -193,7 +217,6 @@ Stage &StagePlanner::AddStage(Slot op, const Partitioning &delivered, vector<uni
 		throw NotImplementedException("%s delivers no columns", op->GetName());
 	}
 	stage->types = op->types;
-	stage->keys = keys.size();
 	stage->tasks = delivered.IsOneTask() ? 1 : tasks;
 	stage->partitions = partitions;
 	stage->estimated_rows =
@@ -201,15 +224,7 @@ Stage &StagePlanner::AddStage(Slot op, const Partitioning &delivered, vector<uni
 	stage->reasons = std::move(pending_reasons);
 	pending_reasons.clear();
 	stage->reasons.push_back(reason);
-	if (!keys.empty()) {
-		auto columns = PlanColumns::All(*op);
-		for (auto &key : keys) {
-			columns.push_back(std::move(key));
-		}
-		auto projection = make_uniq<LogicalProjection>(binder.GenerateTableIndex(), std::move(columns));
-		projection->children.push_back(std::move(op));
-		op = std::move(projection);
-	}
+	op = WithKeys(std::move(op), std::move(keys), stage->keys);
 	stage->plan = std::move(op);
 	stage->number = result->stages.size() + 1;
 	CollectInputs(*stage->plan, *stage);

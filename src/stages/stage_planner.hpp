@@ -51,6 +51,7 @@ private:
 	const idx_t tasks;
 	const idx_t broadcast_bytes;
 	const idx_t distribute_bytes;
+	const idx_t send_bytes;
 	unique_ptr<QueryStages> result;
 	//! The plan being cut; operators above a rewritten aggregate refer to its columns.
 	optional_ptr<unique_ptr<LogicalOperator>> root;
@@ -76,6 +77,9 @@ private:
 	Partitioning CutAggregate(Slot &op);
 	Partitioning CutDistinct(Slot &op);
 	Partitioning CutWindow(Slot &op);
+	Partitioning CutOrder(Slot &op);
+	//! Divides the rows below into one range of the sort key for each task.
+	void DivideIntoRanges(Slot &op, const vector<BoundOrderByNode> &orders);
 	Partitioning CutTopN(Slot &op);
 	Partitioning CutLimit(Slot &op);
 	Partitioning CutJoin(Slot &op);
@@ -102,6 +106,8 @@ private:
 	                  const string &reason);
 	Stage &AddStage(Slot op, const Partitioning &delivered, vector<unique_ptr<Expression>> keys, idx_t partitions,
 	                const string &reason);
+	//! `op` with the keys that are none of its columns behind them; tells where each key stands.
+	Slot WithKeys(Slot op, vector<unique_ptr<Expression>> keys, vector<idx_t> &positions);
 	void Send(Slot &op, ReadMode mode);
 	void CollectInputs(LogicalOperator &op, Stage &stage);
 	bool IsSelfContained(LogicalOperator &op);

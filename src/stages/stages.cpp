@@ -19,11 +19,17 @@ namespace {
 
 const char *const RULE_NAME = "stages";
 
-struct PauseState : public ClientContextState {
+struct SessionState : public ClientContextState {
 	idx_t pauses = 0;
 
-	static PauseState &Get(ClientContext &context) {
-		return *context.registered_state->GetOrCreate<PauseState>("merganser_stages_pause");
+	//! A prepared statement is planned again when it runs: its parameters are known then.
+	RebindQueryInfo OnRebindPreparedStatement(ClientContext &context, BindPreparedStatementCallbackInfo &info,
+	                                          RebindQueryInfo current) override {
+		return Settings::Runner(context).empty() ? current : RebindQueryInfo::ATTEMPT_TO_REBIND;
+	}
+
+	static SessionState &Get(ClientContext &context) {
+		return *context.registered_state->GetOrCreate<SessionState>("merganser_stages");
 	}
 };
 
@@ -34,6 +40,7 @@ unique_ptr<LogicalOperator> *FindQuery(unique_ptr<LogicalOperator> &plan) {
 	case LogicalOperatorType::LOGICAL_CREATE_TABLE:
 	case LogicalOperatorType::LOGICAL_COPY_TO_FILE:
 	case LogicalOperatorType::LOGICAL_EXPLAIN:
+	case LogicalOperatorType::LOGICAL_EXECUTE:
 		return plan->children.size() == 1 ? FindQuery(plan->children[0]) : nullptr;
 	case LogicalOperatorType::LOGICAL_PROJECTION:
 	case LogicalOperatorType::LOGICAL_FILTER:
@@ -89,7 +96,8 @@ bool HasParameters(LogicalOperator &op) {
 
 void Optimize(OptimizerExtensionInput &input, unique_ptr<LogicalOperator> &plan) {
 	auto runner = Settings::Runner(input.context);
-	if (runner.empty() || PauseState::Get(input.context).pauses > 0) {
+	auto paused = SessionState::Get(input.context).pauses > 0;
+	if (runner.empty() || paused) {
 		return;
 	}
 	StageRunner::CheckName(runner);
@@ -114,11 +122,11 @@ void Optimize(OptimizerExtensionInput &input, unique_ptr<LogicalOperator> &plan)
 } // namespace
 
 StagesPause::StagesPause(ClientContext &context) : context(context) {
-	PauseState::Get(context).pauses++;
+	SessionState::Get(context).pauses++;
 }
 
 StagesPause::~StagesPause() {
-	PauseState::Get(context).pauses--;
+	SessionState::Get(context).pauses--;
 }
 
 bool Stages::TryReplace(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator> &plan, string &reason) {

@@ -55,7 +55,7 @@ class Cluster:
     """`worker_class` is Worker or a class that extends it."""
 
     def __init__(self, address: str | None, slots: int | None, extension: Path, worker_class: type = Worker) -> None:
-        self.address = address
+        self.address = address or os.environ.get("RAY_ADDRESS") or "local"
         self.extension_path = extension
         self.worker_class = worker_class
         self.lock = threading.Lock()
@@ -63,11 +63,12 @@ class Cluster:
         self.own_folder: str | None = None
         self.started_ray = not ray.is_initialized()
         if self.started_ray:
-            self.start_ray(address or os.environ.get("RAY_ADDRESS") or "local", slots)
+            self.start_ray(self.address, slots)
         ray.cloudpickle.register_pickle_by_value(sys.modules[__package__])
         data = extension.read_bytes()
         self.extension_sha = sha_of(data)
         self.extension = ray.put(data)
+        self.addresses = {self.address, ray.get_runtime_context().gcs_address}
         self.platform = duckdb.execute("PRAGMA platform").fetchone()[0]
 
     def start_ray(self, address: str, slots: int | None) -> None:
@@ -117,7 +118,7 @@ class Cluster:
                 member.folder = self.checked(member)
                 members[member.node] = member
             if not members:
-                raise QueryFailure("IO", f"no node of the Ray cluster {self.address or ''} has CPUs")
+                raise QueryFailure("IO", f"no node of the Ray cluster {self.address} has CPUs")
             return list(members.values())
 
     def start_worker(self, node: dict[str, Any], limits: Limits) -> Member:

@@ -1,0 +1,65 @@
+"""Every query of TPC-DS runs in several tasks, in waves, and returns the rows of plain DuckDB in the same order."""
+
+import math
+
+import merganser
+import pytest
+
+#: In the fast lane: shared CTEs, ROLLUP, set operations, windows, EXISTS and scalar subqueries, full joins, 41 stages.
+REPRESENTATIVE = (2, 5, 14, 16, 23, 44, 51, 54, 64, 70, 87, 97)
+#: What may stay on one task besides the last rows of a query, by the reason the plan gives.
+ALLOWED_ON_ONE_TASK = ("a window without a common PARTITION BY",)
+
+
+@pytest.fixture(scope="module")
+def connection(tpcds_database, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tpcds")
+    with merganser.connect() as connection:
+        connection.execute(f"ATTACH '{tpcds_database(0.01)}' AS source (READ_ONLY)")
+        tables = connection.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'source'").fetchall()
+        for (table,) in tables:
+            connection.execute(f"COPY source.{table} TO '{folder}/{table}.parquet' (ROW_GROUP_SIZE 2048)")
+            connection.execute(f"CREATE VIEW {table} AS FROM read_parquet('{folder}/{table}.parquet')")
+        connection.execute("SET merganser_distribute_min_bytes = 0")
+        connection.execute("SET merganser_tasks = 4")
+        connection.execute("SET merganser_slots = 2")
+        yield connection
+
+
+def same(left, right) -> bool:
+    if isinstance(left, float) and isinstance(right, float):
+        return math.isclose(left, right, rel_tol=1e-9)
+    return left == right
+
+
+def text(row: tuple) -> list[str]:
+    return [f"{value:.6g}" if isinstance(value, float) else str(value) for value in row]
+
+
+def check(connection, query: str) -> None:
+    connection.execute("SET merganser_runner = ''")
+    expected = connection.execute(query).fetchall()
+    stages = connection.execute("SELECT tasks, reason FROM merganser_stages($1)", [query]).fetchall()
+    assert max(tasks for tasks, _ in stages) == 4
+    for _, reason in stages:
+        for sentence in reason.split("; "):
+            assert "one task" not in sentence or sentence.startswith(ALLOWED_ON_ONE_TASK), reason
+    connection.execute("SET merganser_runner = 'local'")
+    rows = connection.execute(query).fetchall()
+    assert len(rows) == len(expected)
+    # Some queries leave the order of equal rows open.
+    for row, other in zip(sorted(rows, key=text), sorted(expected, key=text), strict=True):
+        assert all(same(left, right) for left, right in zip(row, other, strict=True))
+
+
+@pytest.mark.parametrize("number", REPRESENTATIVE)
+def test_representative_query(connection, tpcds_queries, number):
+    check(connection, tpcds_queries[number])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("broadcast_max_bytes", [0, 64 << 20])
+@pytest.mark.parametrize("number", range(1, 100))
+def test_query(connection, tpcds_queries, number, broadcast_max_bytes):
+    connection.execute(f"SET merganser_broadcast_max_bytes = {broadcast_max_bytes}")
+    check(connection, tpcds_queries[number])
