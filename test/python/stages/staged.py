@@ -1,4 +1,4 @@
-"""What the tests of stages share: settings that cut even tiny queries, and comparing rows with those of plain DuckDB."""
+"""What the tests of stages share: settings that cut even tiny queries, and comparing rows with plain DuckDB's."""
 
 import math
 
