@@ -38,7 +38,8 @@ struct ExchangeCopyData : public TableFunctionData {
 
 struct ExchangeCopyGlobalState : public GlobalFunctionData {
 	ExchangeCopyGlobalState(ClientContext &context, const ExchangeCopyData &data, const string &path)
-	    : file(FileSystem::GetFileSystem(context), path, data.names, data.types, data.partitions) {
+	    // After an error, DuckDB's threads may drop this when the connection and its file system are gone already.
+	    : file(FileSystem::GetFileSystem(*context.db), path, data.names, data.types, data.partitions) {
 	}
 
 	ExchangeFileWriter file;

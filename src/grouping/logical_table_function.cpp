@@ -3,6 +3,7 @@
 #include "grouping/choose_grouping.hpp"
 #include "grouping/partitioned_sort.hpp"
 #include "grouping/physical_table_function.hpp"
+#include "grouping/region_sort.hpp"
 #include "grouping/table_function_sql.hpp"
 
 #include "decision_log.hpp"
@@ -11,6 +12,7 @@
 #include "duckdb/execution/operator/projection/physical_projection.hpp"
 #include "duckdb/execution/physical_plan_generator.hpp"
 #include "duckdb/planner/expression/bound_columnref_expression.hpp"
+#include "duckdb/planner/expression_binder.hpp"
 #include "duckdb/planner/expression/bound_reference_expression.hpp"
 
 namespace merganser {
@@ -18,15 +20,23 @@ namespace merganser {
 //===--------------------------------------------------------------------===//
 // Binding
 //===--------------------------------------------------------------------===//
-LogicalTableFunction::LogicalTableFunction(TableIndex table_index, const TableFunctionDefinition &definition,
+LogicalTableFunction::LogicalTableFunction(ClientContext &context, TableIndex table_index,
+                                           const TableFunctionDefinition &definition,
                                            shared_ptr<BoundProcessor> bound_p, const TableArgument &table,
                                            case_insensitive_map_t<Value> passed_p, unique_ptr<LogicalOperator> input)
     : table_index(table_index), definition(definition), bound(std::move(bound_p)), passed(std::move(passed_p)),
-      partition_columns(table.partition_columns), ordering(table.ordering), required_columns(bound->required_columns) {
+      partition_columns(table.partition_columns), partition_outputs(table.partition_columns), ordering(table.ordering),
+      required_columns(bound->required_columns) {
 	auto bindings = input->GetColumnBindings();
 	for (idx_t i = 0; i < table.names.size(); i++) {
 		expressions.push_back(
 		    make_uniq<BoundColumnRefExpression>(Identifier(table.names[i]), table.types[i], bindings[i]));
+	}
+	for (auto &column : partition_columns) {
+		column = ComparedColumn(context, column);
+	}
+	for (auto &item : ordering) {
+		item.column = ComparedColumn(context, item.column);
 	}
 	auto add = [&](ProcessorLayout::Source source, idx_t index, const string &name) {
 		outputs.push_back(Output {source, index, ProjectionIndex(outputs.size()), name});
@@ -44,7 +54,7 @@ LogicalTableFunction::LogicalTableFunction(TableIndex table_index, const TableFu
 		}
 	} else {
 		for (idx_t i = 0; i < partition_columns.size(); i++) {
-			add(ProcessorLayout::Source::PARTITION, i, table.names[partition_columns[i]]);
+			add(ProcessorLayout::Source::PARTITION, i, table.names[partition_outputs[i]]);
 		}
 	}
 	for (idx_t i = proper_first; i < bound->names.size(); i++) {
@@ -62,8 +72,8 @@ LogicalTableFunction::LogicalTableFunction(TableIndex table_index, const TableFu
 
 LogicalTableFunction::LogicalTableFunction(const LogicalTableFunction &other)
     : table_index(other.table_index), definition(other.definition), bound(other.bound), passed(other.passed),
-      partition_columns(other.partition_columns), ordering(other.ordering), required_columns(other.required_columns),
-      outputs(other.outputs) {
+      partition_columns(other.partition_columns), partition_outputs(other.partition_outputs), ordering(other.ordering),
+      required_columns(other.required_columns), outputs(other.outputs) {
 	for (auto &expression : other.expressions) {
 		expressions.push_back(expression->Copy());
 	}
@@ -76,6 +86,16 @@ unique_ptr<LogicalOperator> LogicalTableFunction::CopyAlone() const {
 LogicalPlanSQLExportResult LogicalTableFunction::ToSQL(LogicalPlanSQLExportContext &context,
                                                        const LogicalPlanVerificationPath &path) {
 	return TableFunctionSql::Export(*this, context, path);
+}
+
+idx_t LogicalTableFunction::ComparedColumn(ClientContext &context, idx_t column) {
+	auto compared = expressions[column]->Copy();
+	if (!ExpressionBinder::PushCollation(context, compared, compared->GetReturnType())) {
+		return column;
+	}
+	compared->SetAlias(expressions[column]->GetName());
+	expressions.push_back(std::move(compared));
+	return expressions.size() - 1;
 }
 
 vector<ColumnBinding> LogicalTableFunction::GetColumnBindings() {
@@ -98,7 +118,7 @@ void LogicalTableFunction::ResolveTypes() {
 			types.push_back(bound->types[output.index]);
 			break;
 		case ProcessorLayout::Source::PARTITION:
-			types.push_back(expressions[partition_columns[output.index]]->GetReturnType());
+			types.push_back(expressions[partition_outputs[output.index]]->GetReturnType());
 			break;
 		case ProcessorLayout::Source::INPUT:
 			types.push_back(expressions[output.index]->GetReturnType());
@@ -140,6 +160,9 @@ void LogicalTableFunction::KeepOutputs(const unordered_set<idx_t> &bindings) {
 			used[column] = true;
 		}
 	}
+	for (auto column : partition_outputs) {
+		used[column] = used[column] || !definition.pass_through;
+	}
 	for (auto &item : ordering) {
 		used[item.column] = true;
 	}
@@ -157,6 +180,9 @@ void LogicalTableFunction::KeepOutputs(const unordered_set<idx_t> &bindings) {
 		output.index = output.source == ProcessorLayout::Source::INPUT ? moved[output.index] : output.index;
 	}
 	for (auto &column : partition_columns) {
+		column = moved[column];
+	}
+	for (auto &column : partition_outputs) {
 		column = moved[column];
 	}
 	for (auto &column : required_columns) {
@@ -224,10 +250,12 @@ InsertionOrderPreservingMap<string> LogicalTableFunction::ParamsToString() const
 //===--------------------------------------------------------------------===//
 ProcessorLayout LogicalTableFunction::Layout() const {
 	ProcessorLayout result;
+	result.function = definition.name;
 	for (auto &expression : expressions) {
 		result.input_types.push_back(expression->GetReturnType());
 	}
 	result.partition_columns = partition_columns;
+	result.partition_outputs = partition_outputs;
 	result.required_columns = required_columns;
 	result.proper_types = bound->types;
 	for (auto &output : outputs) {
@@ -280,13 +308,18 @@ static PhysicalOperator &PlanHashed(PhysicalPlanGenerator &planner, PhysicalOper
 	return sort;
 }
 
-static PhysicalOperator &PlanSingle(PhysicalPlanGenerator &planner, PhysicalOperator &input,
-                                    const ProcessorLayout &layout, const vector<OrderItem> &ordering) {
+static vector<OrderItem> PartitionsThenOrder(const ProcessorLayout &layout, const vector<OrderItem> &ordering) {
 	vector<OrderItem> items;
 	for (auto column : layout.partition_columns) {
 		items.push_back(OrderItem {column, OrderType::ASCENDING, OrderByNullType::NULLS_LAST});
 	}
 	items.insert(items.end(), ordering.begin(), ordering.end());
+	return items;
+}
+
+static PhysicalOperator &PlanSingle(PhysicalPlanGenerator &planner, PhysicalOperator &input,
+                                    const ProcessorLayout &layout, const vector<OrderItem> &ordering) {
+	auto items = PartitionsThenOrder(layout, ordering);
 	if (items.empty()) {
 		return input;
 	}
@@ -326,6 +359,10 @@ PhysicalOperator &LogicalTableFunction::CreatePlan(ClientContext &context, Physi
 		if (!region_scan) {
 			decision.grouping = Grouping::HASHED;
 			decision.reason = "the scan is not planned as a table scan";
+		} else if (decision.sorts_regions) {
+			promise.ordering.clear(); // the sort sees to it
+			input = planner.Make<PhysicalRegionSort>(
+			    input.get(), *region_scan, SortOrders(PartitionsThenOrder(layout, ordering), layout.input_types));
 		}
 	}
 	RecordDecision(context, definition.name, decision, description);

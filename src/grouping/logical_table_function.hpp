@@ -20,7 +20,7 @@ namespace merganser {
 
 class LogicalTableFunction : public TravellingOperator {
 public:
-	LogicalTableFunction(TableIndex table_index, const TableFunctionDefinition &definition,
+	LogicalTableFunction(ClientContext &context, TableIndex table_index, const TableFunctionDefinition &definition,
 	                     shared_ptr<BoundProcessor> bound, const TableArgument &table,
 	                     case_insensitive_map_t<Value> passed, unique_ptr<LogicalOperator> input);
 
@@ -64,14 +64,20 @@ public:
 	shared_ptr<BoundProcessor> bound;
 	//! As the call passed them; defaults are not among them.
 	case_insensitive_map_t<Value> passed;
-	//! Positions among the expressions.
+	//! Positions among the expressions. Columns that DuckDB compares by another value, such as INTERVAL and text with a
+	//! collation, are partitioned and ordered by an expression for that value.
 	vector<idx_t> partition_columns;
+	//! The columns of PARTITION BY themselves, for the output.
+	vector<idx_t> partition_outputs;
 	vector<OrderItem> ordering;
 	vector<idx_t> required_columns;
 	vector<Output> outputs;
 
 protected:
 	void ResolveTypes() override;
+
+private:
+	idx_t ComparedColumn(ClientContext &context, idx_t column);
 };
 
 } // namespace merganser

@@ -2,7 +2,7 @@
 
 #include "duckdb/common/operator/comparison_operators.hpp"
 #include "duckdb/common/types/data_chunk.hpp"
-#include "duckdb/storage/buffer_manager.hpp"
+#include "duckdb/common/vector/flat_vector.hpp"
 
 namespace merganser {
 
@@ -75,7 +75,7 @@ void OrderComparison::Compare(const Vector &column, idx_t item) {
 	if (last) {
 		compare(UnifiedVectorFormat::GetData<T>(last_format), last_format, last_format.sel->get_index(0), 0);
 	}
-	if (format.validity.CannotHaveNull() && !format.sel->IsSet()) {
+	if (!format.sel->IsSet() && format.validity.CheckAllValid(count)) {
 		CompareFlat<T>(values, count, descending, comparison.data());
 		return;
 	}
@@ -120,21 +120,11 @@ void OrderComparison::CompareItem(DataChunk &input, idx_t item) {
 	}
 }
 
-//! Whether the values ascend from each start to the next. `position` maps a row to its value.
-template <class POSITION>
-static bool Ascends(const int64_t *values, idx_t count, const vector<idx_t> &starts, POSITION position) {
-	idx_t begin = 0;
+static bool Ascends(const int64_t *values, idx_t begin, idx_t end) {
 	uint8_t descents = 0;
-	auto check = [&](idx_t end) {
-		for (auto row = begin + 1; row < end; row++) {
-			descents |= static_cast<uint8_t>(values[position(row)] < values[position(row - 1)]);
-		}
-		begin = end;
-	};
-	for (auto start : starts) {
-		check(start);
+	for (auto row = begin + 1; row < end; row++) {
+		descents |= static_cast<uint8_t>(values[row] < values[row - 1]);
 	}
-	check(count);
 	return descents == 0;
 }
 
@@ -146,22 +136,24 @@ bool OrderComparison::AscendsPlainly(DataChunk &input, const vector<idx_t> &star
 	}
 	UnifiedVectorFormat format;
 	input.data[items[0].column].ToUnifiedFormat(format);
-	if (!format.validity.CannotHaveNull()) {
+	if (format.sel->IsSet() || !format.validity.CheckAllValid(input.size())) {
 		return false;
 	}
 	auto values = UnifiedVectorFormat::GetData<int64_t>(format);
 	auto starts_anew = !starts.empty() && starts[0] == 0;
 	if (!starts_anew && last) {
-		auto before = last->GetValue(0, 0);
-		if (before.IsNull() || before.GetValueUnsafe<int64_t>() > values[format.sel->get_index(0)]) {
+		auto &before = last->data[0];
+		if (FlatVector::IsNull(before, 0) || FlatVector::GetData<int64_t>(before)[0] > values[0]) {
 			return false;
 		}
 	}
-	if (!format.sel->IsSet()) {
-		return Ascends(values, input.size(), starts, [](idx_t row) { return row; });
+	idx_t begin = 0;
+	auto ascends = true;
+	for (auto start : starts) {
+		ascends = ascends && Ascends(values, begin, start);
+		begin = start;
 	}
-	auto codes = format.sel->data();
-	return Ascends(values, input.size(), starts, [codes](idx_t row) { return codes[row]; });
+	return ascends && Ascends(values, begin, input.size());
 }
 
 optional_idx OrderComparison::FindViolation(DataChunk &input, const vector<idx_t> &starts) {
@@ -207,7 +199,7 @@ string OrderComparison::Describe(DataChunk &input, idx_t row, const vector<strin
 void OrderComparison::Remember(DataChunk &input) {
 	if (!last) {
 		last = make_uniq<DataChunk>();
-		last->Initialize(BufferAllocator::Get(context), types, 1);
+		last->Initialize(Allocator::Get(context), types, 1);
 	} else {
 		last->Reset();
 	}

@@ -19,8 +19,8 @@ public:
 
 	static bool Supports(const LogicalType &type);
 
-	//! `starts[i]` is true where row i begins a partition and so has no predecessor. The predecessor of row 0 is the
-	//! last row of the chunk before. Invalid if all rows are in order.
+	//! `starts` are the rows that begin a partition and so have no predecessor. The predecessor of row 0 is the last
+	//! row of the chunk before. Invalid if all rows are in order.
 	optional_idx FindViolation(DataChunk &input, const vector<idx_t> &starts);
 	//! The order columns' values of the violating row's predecessor and of the row itself: "ts goes back from ... to
 	//! ...".

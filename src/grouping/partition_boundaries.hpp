@@ -5,7 +5,7 @@
 //
 // Finds where partitions begin in rows that are clustered by the partition columns, by comparing each row with the row
 // before it. Equality is DuckDB's NOT DISTINCT FROM: NULL equals NULL, NaN equals NaN, 0.0 equals -0.0. Works on the
-// vectors as they are: a constant vector costs one comparison, a dictionary vector compares codes first.
+// vectors as they are: a constant vector costs one comparison, a dictionary vector compares codes, 64 rows at a time.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -24,24 +24,22 @@ public:
 	const vector<idx_t> &Starts() const {
 		return starts;
 	}
+	//! Whether a column, counted among the partition columns, has the same value in all rows of this chunk.
+	bool IsUniform(idx_t column) const {
+		return uniform[column];
+	}
 	//! Copies the key of the chunk's last row, which Find compares the next chunk with. The old key object stays
 	//! untouched, so vectors that refer to it remain valid.
-	void Remember(DataChunk &input, idx_t position);
-	bool HasKey() const {
-		return key != nullptr;
-	}
-	//! One row: the partition columns of the remembered key.
+	void Remember(DataChunk &input);
+	//! The partition columns of the remembered key, as constant vectors of one row.
 	DataChunk &Key() const {
 		return *key;
-	}
-	const vector<idx_t> &Columns() const {
-		return columns;
 	}
 	//! Whether values of this type that are equal are also indistinguishable (0.0 and -0.0 are not).
 	static bool EqualityIsIdentity(const LogicalType &type);
 
 private:
-	void Compare(const Vector &column);
+	void FindChanges(const Vector &column, idx_t count, idx_t position);
 	bool ContinuesKey(DataChunk &input) const;
 
 	ClientContext &context;
@@ -50,6 +48,8 @@ private:
 	vector<idx_t> starts;
 	//! Per row: whether it differs from the row before it.
 	unsafe_vector<uint8_t> differs;
+	unsafe_vector<uint8_t> column_differs;
+	vector<bool> uniform;
 	shared_ptr<DataChunk> key;
 };
 

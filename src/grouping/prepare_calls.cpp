@@ -46,7 +46,7 @@ optional_ptr<const Expression> MovableColumn(const LogicalTableFunction &call, c
 			continue;
 		}
 		auto column =
-		    output.source == ProcessorLayout::Source::PARTITION ? call.partition_columns[output.index] : output.index;
+		    output.source == ProcessorLayout::Source::PARTITION ? call.partition_outputs[output.index] : output.index;
 		if (call.definition.semantics == TableSemantics::ROW) {
 			return call.expressions[column].get();
 		}

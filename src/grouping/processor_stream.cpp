@@ -27,7 +27,7 @@ ProcessorStream::ProcessorStream(ClientContext &context, const ProcessorLayout &
                                  unique_ptr<Processor> processor_p, optional_ptr<PartitionObserver> observer)
     : context(context), layout(layout), processor(std::move(processor_p)), observer(observer),
       boundaries(context, layout.partition_columns, layout.input_types), formats(layout.required_columns.size()),
-      key_position(KeyPositions(layout)) {
+      plain(layout.required_columns.size()), key_position(KeyPositions(layout)) {
 	run_values.resize(layout.proper_types.size());
 	proper_position.resize(layout.proper_types.size());
 	for (idx_t i = 0; i < layout.output.size(); i++) {
@@ -35,6 +35,7 @@ ProcessorStream::ProcessorStream(ClientContext &context, const ProcessorLayout &
 		optional_idx position;
 		if (column.source == ProcessorLayout::Source::PROPER) {
 			proper_position[column.index] = i;
+			proper_columns.push_back({column.index, i, GetTypeIdSize(layout.output_types[i].InternalType())});
 		} else if (column.source == ProcessorLayout::Source::INPUT && !key_position[i].IsValid()) {
 			position = held_columns.size();
 			held_columns.push_back(column.index);
@@ -57,8 +58,12 @@ void ProcessorStream::PrepareInput(DataChunk &input) {
 	required.clear();
 	for (idx_t i = 0; i < layout.required_columns.size(); i++) {
 		auto &column = input.data[layout.required_columns[i]];
+		plain[i].TryWriteOut(column);
 		required.push_back(column);
 		column.ToUnifiedFormat(formats[i]);
+		if (!formats[i].sel->IsSet() && formats[i].validity.CheckAllValid(input.size())) {
+			formats[i].validity.Reset();
+		}
 	}
 }
 
@@ -79,7 +84,7 @@ void ProcessorStream::Push(DataChunk &input) {
 void ProcessorStream::Advance() {
 	auto size = current->size();
 	auto &starts = boundaries.Starts();
-	while (consumed < size && runs.size() < ENOUGH_RUNS) {
+	while (consumed < size && runs.size() < ENOUGH_RUNS && each_rows.size() < ENOUGH_RUNS) {
 		if (next_start < starts.size() && starts[next_start] == consumed) {
 			next_start++;
 			if (!open || !layout.partition_columns.empty()) {
@@ -137,11 +142,16 @@ void ProcessorStream::Retain() {
 	if (layout.pass_through) {
 		DropReleased();
 		if (released < current_end) {
-			Hold(MaxValue(released, current_start) - current_start);
+			try {
+				Hold(MaxValue(released, current_start) - current_start);
+			} catch (const OutOfMemoryException &reason) {
+				ThrowTooManyHeld(reason);
+			}
 		}
 	}
 	if (!layout.partition_columns.empty() && key_row.IsValid()) {
-		boundaries.Remember(input, input.size() - 1);
+		boundaries.Remember(input);
+		RememberPartitionOutputs();
 	}
 	current = nullptr;
 }
@@ -192,6 +202,15 @@ void ProcessorStream::Hold(idx_t begin) {
 	spare.resize(MinValue<idx_t>(spare.size(), 1));
 }
 
+void ProcessorStream::ThrowTooManyHeld(const OutOfMemoryException &reason) const {
+	throw OutOfMemoryException("%s: %llu rows of one partition are held until the rows after them decide about them "
+	                           "(SESSION: until the session "
+	                           "closes), and with the columns that are used they do not fit into memory_limit. Use "
+	                           "fewer columns, arguments that "
+	                           "make smaller windows, or a larger memory_limit. %s",
+	                           layout.function, current_end - released, ErrorData(reason).RawMessage());
+}
+
 optional_ptr<ProcessorStream::HeldRows> ProcessorStream::HeldAt(idx_t position) {
 	if (current && position >= current_start) {
 		return nullptr;
@@ -215,6 +234,10 @@ bool ProcessorStream::Next(DataChunk &output) {
 		return NextOwnRows(output);
 	}
 	while (next_run == runs.size()) {
+		if (next_each < each_rows.size()) {
+			NextEach(output);
+			return true;
+		}
 		ClearRuns();
 		if (!current || consumed == current->size()) {
 			return false;
@@ -231,6 +254,35 @@ void ProcessorStream::ClearRuns() {
 		values.clear();
 	}
 	next_run = next_offset = 0;
+	each_rows.clear();
+	for (auto &values : each_values) {
+		values.clear();
+	}
+	next_each = 0;
+}
+
+//! Rows that were emitted one by one are all in the current chunk.
+void ProcessorStream::NextEach(DataChunk &output) {
+	auto count = MinValue<idx_t>(STANDARD_VECTOR_SIZE, each_rows.size() - next_each);
+	auto rows = each_rows.data() + next_each;
+	SelectionVector sel(count);
+	bool contiguous = true;
+	for (idx_t i = 0; i < count; i++) {
+		contiguous = contiguous && rows[i] == rows[0] + i;
+		sel.set_index(i, rows[i] - current_start);
+	}
+	for (idx_t i = 0; i < proper_position.size(); i++) {
+		if (!proper_position[i].IsValid()) {
+			continue;
+		}
+		auto &target = output.data[proper_position[i].GetIndex()];
+		auto width = GetTypeIdSize(target.GetType().InternalType());
+		memcpy(FlatVector::GetDataMutableUnsafe<data_t>(target), each_values[i].data() + next_each * width,
+		       count * width);
+	}
+	EmitInputColumns(output, nullptr, sel, rows[0] - current_start, count, contiguous);
+	output.SetChildCardinality(count);
+	next_each += count;
 }
 
 static void SelectRows(SelectionVector &sel, idx_t offset, idx_t first, idx_t count) {
@@ -247,6 +299,8 @@ void ProcessorStream::NextRuns(DataChunk &output) {
 	SelectionVector sel;
 	idx_t count = 0;
 	bool contiguous = true;
+	auto first_run = next_run;
+	emitted_counts.clear();
 	while (next_run < runs.size() && count < STANDARD_VECTOR_SIZE) {
 		auto &run = runs[next_run];
 		auto position = run.first + next_offset;
@@ -263,7 +317,7 @@ void ProcessorStream::NextRuns(DataChunk &output) {
 		if (!contiguous) {
 			SelectRows(sel, count, position - source_start, take);
 		}
-		FillProper(output, next_run, count, take);
+		emitted_counts.push_back(take);
 		count += take;
 		next_offset += take;
 		if (next_offset == run.count) {
@@ -271,41 +325,63 @@ void ProcessorStream::NextRuns(DataChunk &output) {
 			next_offset = 0;
 		}
 	}
+	FillProper(output, first_run);
 	EmitInputColumns(output, source, sel, first - source_start, count, contiguous);
 	output.SetChildCardinality(count);
 }
 
 template <class T>
-static void FillBits(Vector &target, uint64_t bits, idx_t offset, idx_t count) {
-	T value;
-	memcpy(&value, &bits, sizeof(T));
-	std::fill_n(FlatVector::GetDataMutableUnsafe<T>(target) + offset, count, value);
+static void FillRuns(Vector &target, const unsafe_vector<idx_t> &counts, const uint64_t *bits) {
+	auto values = FlatVector::GetDataMutableUnsafe<T>(target);
+	for (auto count : counts) {
+		T value;
+		memcpy(&value, bits++, sizeof(T));
+		for (idx_t i = 0; i < count; i++) {
+			values[i] = value;
+		}
+		values += count;
+	}
 }
 
-void ProcessorStream::FillProper(DataChunk &output, idx_t run, idx_t offset, idx_t count) {
-	for (idx_t i = 0; i < proper_position.size(); i++) {
-		if (!proper_position[i].IsValid()) {
-			continue;
-		}
-		auto &target = output.data[proper_position[i].GetIndex()];
-		auto bits = run_values[i][run];
-		switch (GetTypeIdSize(target.GetType().InternalType())) {
+void ProcessorStream::FillProper(DataChunk &output, idx_t first_run) {
+	for (auto &column : proper_columns) {
+		auto &target = output.data[column.output_position];
+		auto bits = run_values[column.index].data() + first_run;
+		switch (column.width) {
 		case 1:
-			FillBits<uint8_t>(target, bits, offset, count);
+			FillRuns<uint8_t>(target, emitted_counts, bits);
 			break;
 		case 2:
-			FillBits<uint16_t>(target, bits, offset, count);
+			FillRuns<uint16_t>(target, emitted_counts, bits);
 			break;
 		case 4:
-			FillBits<uint32_t>(target, bits, offset, count);
+			FillRuns<uint32_t>(target, emitted_counts, bits);
 			break;
 		case 8:
-			FillBits<uint64_t>(target, bits, offset, count);
+			FillRuns<uint64_t>(target, emitted_counts, bits);
 			break;
 		default:
 			throw InternalException("Proper column of a pass-through function with more than 8 bytes");
 		}
+		if (emitted_counts.size() == 1) {
+			target.SetVectorType(VectorType::CONSTANT_VECTOR);
+		}
 	}
+}
+
+//! A partition column that does not change within the rows is emitted as a constant, which what follows computes with
+//! once instead of row by row.
+bool ProcessorStream::EmitKeyColumn(Vector &target, optional_ptr<HeldRows> source, idx_t key, idx_t count) {
+	if (source) {
+		target.Slice(boundaries.Key().data[key], 0, count);
+		return true;
+	}
+	auto &column = current->data[layout.partition_columns[key]];
+	if (!boundaries.IsUniform(key) || column.GetVectorType() == VectorType::CONSTANT_VECTOR) {
+		return false;
+	}
+	ConstantVector::Reference(target, count_t(count), column, 0, current->size());
+	return true;
 }
 
 void ProcessorStream::EmitInputColumns(DataChunk &output, optional_ptr<HeldRows> source, const SelectionVector &sel,
@@ -316,8 +392,7 @@ void ProcessorStream::EmitInputColumns(DataChunk &output, optional_ptr<HeldRows>
 			continue;
 		}
 		auto &target = output.data[i];
-		if (source && key_position[i].IsValid()) {
-			ConstantVector::Reference(target, count_t(count), boundaries.Key().data[key_position[i].GetIndex()], 0, 1);
+		if (key_position[i].IsValid() && EmitKeyColumn(target, source, key_position[i].GetIndex(), count)) {
 			continue;
 		}
 		auto &origin = source ? source->rows->data[held_position[i].GetIndex()] : current->data[column.index];
@@ -372,6 +447,23 @@ void ProcessorStream::SetValue(idx_t column, const Value &value) {
 	target.SetValue(row, value);
 }
 
+void ProcessorStream::RememberPartitionOutputs() {
+	if (layout.pass_through) {
+		return;
+	}
+	vector<LogicalType> types;
+	for (auto column : layout.partition_outputs) {
+		types.push_back(layout.input_types[column]);
+	}
+	remembered_outputs = make_uniq<DataChunk>();
+	remembered_outputs->Initialize(BufferAllocator::Get(context), types, 1);
+	SelectionVector sel(1);
+	sel.set_index(0, key_row.GetIndex());
+	for (idx_t i = 0; i < layout.partition_outputs.size(); i++) {
+		remembered_outputs->data[i].Append(current->data[layout.partition_outputs[i]], sel, 1);
+	}
+}
+
 void ProcessorStream::AddPartitionColumns() {
 	if (!own || own_keyed == own_rows) {
 		return;
@@ -386,8 +478,8 @@ void ProcessorStream::AddPartitionColumns() {
 		if (column.source != ProcessorLayout::Source::PARTITION) {
 			continue;
 		}
-		auto &source = key_row.IsValid() ? current->data[layout.partition_columns[column.index]]
-		                                 : boundaries.Key().data[column.index];
+		auto &source = key_row.IsValid() ? current->data[layout.partition_outputs[column.index]]
+		                                 : remembered_outputs->data[column.index];
 		VectorOperations::Copy(source, own->data[i], sel, count, 0, own_keyed);
 	}
 	own_keyed = own_rows;

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "grouping/partition_boundaries.hpp"
+#include "grouping/plain_column.hpp"
 #include "table_functions/processor.hpp"
 
 #include "duckdb/common/deque.hpp"
@@ -24,6 +25,8 @@ namespace merganser {
 
 //! Which columns go where.
 struct ProcessorLayout {
+	//! The function's name, for messages.
+	string function;
 	enum class Source : uint8_t { PROPER, PARTITION, INPUT };
 	struct OutputColumn {
 		Source source;
@@ -34,6 +37,8 @@ struct ProcessorLayout {
 	vector<LogicalType> input_types;
 	//! Positions in the input chunk.
 	vector<idx_t> partition_columns;
+	//! The columns that PARTITION outputs repeat, where a row of the partition has them; see LogicalTableFunction.
+	vector<idx_t> partition_outputs;
 	vector<idx_t> required_columns;
 	vector<LogicalType> proper_types;
 	vector<OutputColumn> output;
@@ -85,14 +90,18 @@ private:
 	void Advance();
 	void NextRuns(DataChunk &output);
 	void ClearRuns();
+	void NextEach(DataChunk &output);
 	bool NextOwnRows(DataChunk &output);
 	void AddPartitionColumns();
+	void RememberPartitionOutputs();
 	void CloseOwnChunk();
 	void DropReleased();
 	void Hold(idx_t begin);
+	[[noreturn]] void ThrowTooManyHeld(const OutOfMemoryException &reason) const;
 	HeldRows &RoomForHeldRows();
 	optional_ptr<HeldRows> HeldAt(idx_t position);
-	void FillProper(DataChunk &output, idx_t run, idx_t offset, idx_t count);
+	void FillProper(DataChunk &output, idx_t first_run);
+	bool EmitKeyColumn(Vector &target, optional_ptr<HeldRows> source, idx_t key, idx_t count);
 	void EmitInputColumns(DataChunk &output, optional_ptr<HeldRows> held, const SelectionVector &sel, idx_t first,
 	                      idx_t count, bool contiguous);
 
@@ -112,10 +121,12 @@ private:
 	idx_t current_end = 0;
 	vector<const_reference<Vector>> required;
 	vector<UnifiedVectorFormat> formats;
+	vector<PlainColumn> plain;
 
 	// Pass-through functions.
 	idx_t next_run = 0;
 	idx_t next_offset = 0;
+	idx_t next_each = 0;
 	deque<HeldRows> held;
 	vector<unique_ptr<DataChunk>> spare;
 	//! Positions in the input chunk of the columns that are held, and their types.
@@ -126,11 +137,24 @@ private:
 	//! Per output column: the partition column it repeats, if any.
 	vector<optional_idx> key_position;
 
+	//! A proper column that is used.
+	struct ProperColumn {
+		idx_t index;
+		idx_t output_position;
+		//! Bytes per value.
+		idx_t width;
+	};
+	vector<ProperColumn> proper_columns;
+	//! Rows per run of the chunk being emitted.
+	unsafe_vector<idx_t> emitted_counts;
+
 	// All other functions.
 	unique_ptr<DataChunk> own;
 	idx_t own_rows = 0;
 	//! Rows of `own` before this one have their partition columns.
 	idx_t own_keyed = 0;
+	//! One row of the open partition: the columns of PARTITION outputs, while key_row is invalid.
+	unique_ptr<DataChunk> remembered_outputs;
 	//! Per proper column: its place in the output, invalid if nothing uses it.
 	vector<optional_idx> proper_position;
 	deque<unique_ptr<DataChunk>> own_finished;

@@ -10,7 +10,7 @@ RegionVerification::RegionVerification(ClientContext &context, const RegionPromi
                                        const PhysicalRegionScan &scan, shared_ptr<const RegionPosition> position,
                                        RegionVerificationState &shared)
     : promise(promise), scan(scan), position(std::move(position)), shared(shared),
-      order(context, promise.ordering, promise.input_types), hashes(LogicalType::HASH),
+      order(context, promise.ordering, promise.input_types), plain(promise.ordering.size()), hashes(LogicalType::HASH),
       second_hashes(STANDARD_VECTOR_SIZE) {
 }
 
@@ -81,16 +81,17 @@ void RegionVerification::CheckWholeness(DataChunk &input, const vector<idx_t> &s
 	auto first = FlatVector::GetData<hash_t>(hashes);
 	lock_guard<mutex> guard(shared.lock);
 	for (idx_t i = 0; i < starts.size(); i++) {
-		auto seen = RegionVerificationState::Seen {second_hashes[i], region.GetIndex()};
-		auto entry = shared.partitions.emplace(first[i], seen);
-		// two partitions that agree in the first hash only: a 64-bit coincidence, which the first of them keeps
-		if (!entry.second && entry.first->second.second_hash == seen.second_hash) {
-			ThrowMetAgain(input, starts[i], entry.first->second.region);
+		auto before = shared.partitions.Add({first[i], second_hashes[i], region.GetIndex() + 1});
+		if (before) {
+			ThrowMetAgain(input, starts[i], before->region - 1);
 		}
 	}
 }
 
 void RegionVerification::CheckOrder(DataChunk &input, const vector<idx_t> &starts) {
+	for (idx_t i = 0; i < plain.size(); i++) {
+		plain[i].TryWriteOut(input.data[promise.ordering[i].column]);
+	}
 	auto row = order.FindViolation(input, starts);
 	if (row.IsValid()) {
 		throw InvalidInputException("Region %s is out of order: in partition (%s), %s. Its order is %s. %s",

@@ -7,9 +7,9 @@
 // row:
 //   * inside a partition, rows come in the call's order;
 //   * a partition, once left, does not come again, in its region or in another one.
-// Costs one comparison per row and, per partition, 24 bytes and a look-up in a set shared by the threads. Partitions
-// are told apart by two independent hashes of 64 bits. Limit: what a LIMIT leaves unread is not verified. Errors:
-// InvalidInputException that names the region, the partition's values and the remedy.
+// Costs one comparison per row and, per partition, at most 96 bytes and a look-up in a set shared by the threads.
+// Partitions are told apart by two independent hashes of 64 bits. Limit: what a LIMIT leaves unread is not verified.
+// Errors: InvalidInputException that names the region, the partition's values and the remedy.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -17,19 +17,15 @@
 #include "grouping/order_comparison.hpp"
 #include "grouping/processor_stream.hpp"
 #include "grouping/region_scan.hpp"
+#include "grouping/seen_partitions.hpp"
 
 namespace merganser {
 
 //! What the threads of one query share.
 class RegionVerificationState : public GlobalOperatorState {
 public:
-	struct Seen {
-		uint64_t second_hash;
-		idx_t region;
-	};
-
 	mutex lock;
-	unordered_map<uint64_t, Seen> partitions;
+	SeenPartitions partitions;
 };
 
 struct RegionPromise {
@@ -61,6 +57,7 @@ private:
 	const shared_ptr<const RegionPosition> position;
 	RegionVerificationState &shared;
 	OrderComparison order;
+	vector<PlainColumn> plain;
 	optional_idx region;
 	Vector hashes;
 	unsafe_vector<uint64_t> second_hashes;

@@ -24,7 +24,7 @@ optional<ColumnBinding> Delivers(const LogicalTableFunction &function, const Col
 		if (output.source == ProcessorLayout::Source::PROPER) {
 			continue;
 		}
-		auto column = output.source == ProcessorLayout::Source::PARTITION ? function.partition_columns[output.index]
+		auto column = output.source == ProcessorLayout::Source::PARTITION ? function.partition_outputs[output.index]
 		                                                                  : output.index;
 		auto &expression = *function.expressions[column];
 		if (expression.GetExpressionClass() == ExpressionClass::BOUND_COLUMN_REF &&
@@ -84,7 +84,7 @@ Partitioning StagePlanner::CutTableFunction(Slot &op) {
 		return OneTask(op, function.definition.name + " without PARTITION BY is one partition, in one task");
 	}
 	auto columns = PlanColumns::Plain(keys);
-	auto region_scan = FindRegionScan(op->children[0], columns);
+	auto region_scan = columns.empty() ? nullptr : FindRegionScan(op->children[0], columns);
 	auto delivered = Cut(op->children[0]);
 	if (region_scan && sliced.count(region_scan.get())) {
 		auto &scan = sliced.at(region_scan.get());

@@ -90,9 +90,13 @@ string Text(yyjson_val *object, const char *name) {
 	return yyjson_is_str(value) ? string(yyjson_get_str(value), yyjson_get_len(value)) : string();
 }
 
+//! An error that would end this database is one of another database, and ends only the query.
 [[noreturn]] void ThrowError(yyjson_val *error) {
 	auto type = Exception::StringToExceptionType(Text(error, "type"));
-	ErrorData(type == ExceptionType::INVALID ? ExceptionType::IO : type, Text(error, "message")).Throw();
+	if (type == ExceptionType::INVALID || type == ExceptionType::INTERNAL || Exception::InvalidatesDatabase(type)) {
+		type = ExceptionType::IO;
+	}
+	ErrorData(type, Text(error, "message")).Throw();
 }
 
 vector<string> ReadFiles(yyjson_val *list) {

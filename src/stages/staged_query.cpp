@@ -36,7 +36,7 @@ InsertionOrderPreservingMap<string> Describe(const QueryStages &stages) {
 struct SendState : public GlobalSinkState {
 	SendState(ClientContext &context, const vector<LogicalType> &types)
 	    : folder(make_uniq<ExchangeFolder>(context)), path(folder->SentFile(0)),
-	      file(make_uniq<ExchangeFileWriter>(FileSystem::GetFileSystem(context), path, ColumnNames(types.size()), types,
+	      file(make_uniq<ExchangeFileWriter>(FileSystem::GetFileSystem(*context.db), path, ColumnNames(types.size()), types,
 		                                     Settings::Tasks(context))),
 	      rows(context, types, {}, Settings::Tasks(context)) {
 	}
@@ -58,6 +58,7 @@ struct StagedQueryState : public GlobalSourceState {
 
 	void Start(QueryRun run) {
 		runner = StageRunner::Make(std::move(run));
+		started = runner.get();
 		runner->Start([this]() {
 			annotated_lock_guard<annotated_mutex> guard(lock);
 			ended = true;
@@ -71,7 +72,9 @@ struct StagedQueryState : public GlobalSourceState {
 	}
 
 	ExchangeFolder folder;
-	std::atomic<bool> ended {false};
+	//! What other threads may ask for its progress.
+	std::atomic<StageRunner *> started {nullptr};
+	bool ended = false;
 	bool rows_are_there = false;
 	vector<string> files;
 	idx_t next_file = 0;
@@ -211,7 +214,8 @@ vector<const_reference<PhysicalOperator>> PhysicalStagedQuery::GetSources() cons
 ProgressData PhysicalStagedQuery::GetProgress(ClientContext &context, GlobalSourceState &gstate) const {
 	auto &state = gstate.Cast<StagedQueryState>();
 	ProgressData result;
-	auto percent = state.runner ? state.runner->Progress() : 0;
+	auto runner = state.started.load();
+	auto percent = runner ? runner->Progress() : 0;
 	if (percent < 0) {
 		result.SetInvalid();
 	} else {

@@ -427,28 +427,28 @@ private:
 
 arena_ptr<TransformResultValue> TransformCall(PEGTransformer &transformer, ParseResult &result) {
 	auto &parts = result.Cast<ListParseResult>();
-	auto &name_rule = Parts(parts.GetChild(1)).GetChild(0);
+	auto &name_rule = Parts(parts.GetChild(2)).GetChild(0);
 	auto &keyword =
 	    name_rule.type == ParseResultType::CHOICE ? name_rule.Cast<ChoiceParseResult>().GetResult() : name_rule;
 	auto name = keyword.Cast<KeywordParseResult>().keyword;
 	vector<WrittenArgument> arguments;
-	for (auto &argument : ParenthesizedItems(parts.GetChild(2))) {
+	for (auto &argument : ParenthesizedItems(parts.GetChild(3))) {
 		arguments.push_back(TransformArgument(transformer, argument.get()));
 	}
 	auto &definition = *TableFunctionRegistry::Find(name);
 	auto call = make_uniq<TableFunctionRef>();
 	call->function = make_uniq<FunctionExpression>(Identifier(StringUtil::Lower(name)),
 	                                               CallBuilder(definition, std::move(arguments)).Build());
-	if (OptionalPart(parts, 3)) {
+	if (OptionalPart(parts, 4)) {
 		call->with_ordinality = OrdinalityType::WITH_ORDINALITY;
 	}
-	auto alias = OptionalPart(parts, 4);
+	auto alias = OptionalPart(parts, 5);
 	if (alias) {
 		auto table_alias = transformer.Transform<TableAlias>(*alias);
 		call->alias = table_alias.name;
 		call->column_name_alias = table_alias.column_name_alias;
 	}
-	auto sample = OptionalPart(parts, 5);
+	auto sample = OptionalPart(parts, 6);
 	if (sample) {
 		call->sample = transformer.Transform<unique_ptr<SampleOptions>>(*sample);
 	}
@@ -490,6 +490,7 @@ vector<GrammarChange> TableArgumentGrammar::Changes() {
 	vector<GrammarChange> changes;
 	for (auto &rule : {
 	         FunctionNameRule(),
+	         string("MerganserSchema <- 'MAIN' '.'"),
 	         string("MerganserQueryInput <- SelectStatementInternal"),
 	         string("MerganserTableRefInput <- TableRef"),
 	         string("MerganserTableInput <- MerganserQueryInput / MerganserTableRefInput"),
@@ -519,7 +520,7 @@ vector<GrammarChange> TableArgumentGrammar::Changes() {
 		changes.push_back(GrammarChange::AddRule(rule));
 	}
 	changes.push_back(
-	    GrammarChange::AddRule("MerganserTableFunction <- Lateral? MerganserFunctionName "
+	    GrammarChange::AddRule("MerganserTableFunction <- Lateral? MerganserSchema? MerganserFunctionName "
 		                       "Parens(List(MerganserArgument)?) WithOrdinality? TableAlias? SampleClause?",
 		                       Process(TransformCall)));
 	changes.push_back(

@@ -54,9 +54,10 @@ int64_t TimeColumn::Span(const string &function, const string &parameter, const 
 	return micros / unit;
 }
 
-int64_t TimeColumn::Point(const string &function, const string &parameter, const Value &value) const {
+int64_t TimeColumn::Point(ClientContext &context, const string &function, const string &parameter,
+                          const Value &value) const {
 	auto fits = type.IsIntegral() == value.type().IsIntegral();
-	auto result = value.DefaultTryCastAs(type);
+	auto result = value.TryCastAs(context, type);
 	if (!fits || !result) {
 		throw BinderException("%s: Invalid scalar argument '%s'. Expected a value of the time column's type %s, got %s",
 		                      function, parameter, type.ToString(), value.type().ToString());

@@ -44,7 +44,8 @@ struct TimeColumn {
 	//! The span in this column's unit (days for DATE, microseconds for TIMESTAMP, ...). Throws BinderException where a
 	//! span is no whole number of units, or is an integer while the column is no integer.
 	int64_t Span(const string &function, const string &parameter, const Value &value) const;
-	int64_t Point(const string &function, const string &parameter, const Value &value) const;
+	//! The point in this column's unit. Between types with and without zone, the session's time zone counts.
+	int64_t Point(ClientContext &context, const string &function, const string &parameter, const Value &value) const;
 };
 
 class BoundArguments {

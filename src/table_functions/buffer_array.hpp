@@ -41,21 +41,27 @@ public:
 		front += removed;
 		count -= removed;
 	}
-	void RemoveBack(idx_t removed) {
-		count -= removed;
-	}
 	idx_t Size() const {
 		return count;
+	}
+	//! Cuts the array, or fills it up.
+	void Resize(idx_t size, const T &filler) {
+		while (count < size) {
+			Add(filler);
+		}
+		count = size;
 	}
 	const T &operator[](idx_t index) const {
 		return Data()[index];
 	}
-
-private:
+	T &operator[](idx_t index) {
+		return Data()[index];
+	}
 	T *Data() const {
 		return reinterpret_cast<T *>(memory.get()) + front;
 	}
 
+private:
 	void MakeRoom() {
 		if (front > count) {
 			memmove(memory.get(), Data(), count * sizeof(T));

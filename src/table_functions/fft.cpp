@@ -1,5 +1,6 @@
 #include "table_functions/fft.hpp"
 
+#include "table_functions/buffer_array.hpp"
 #include "table_functions/fourier_transform.hpp"
 #include "table_functions/participating_columns.hpp"
 #include "table_functions/time_dispatch.hpp"
@@ -32,15 +33,17 @@ struct BoundFft : public BoundProcessor {
 template <class T>
 class FftProcessor : public Processor {
 public:
-	explicit FftProcessor(const BoundFft &bound)
-	    : bound(bound), most_values(bound.length.IsValid() ? bound.length.GetIndex() : MAX_LENGTH),
-	      columns(bound.readers.size()) {
+	FftProcessor(const BoundFft &bound, ClientContext &context)
+	    : bound(bound), most_values(bound.length.IsValid() ? bound.length.GetIndex() : MAX_LENGTH) {
+		for (idx_t column = 0; column < bound.readers.size(); column++) {
+			columns.emplace_back(context);
+		}
 	}
 
 	void BeginPartition() override {
 		row_count = 0;
 		for (auto &column : columns) {
-			column.clear();
+			column.Clear();
 		}
 	}
 
@@ -50,7 +53,7 @@ public:
 			for (idx_t column = 0; column < columns.size(); column++) {
 				auto value = ReadValue(rows, column, position);
 				if (row_count < most_values) {
-					columns[column].emplace_back(value);
+					columns[column].Add(value);
 				}
 			}
 			row_count++;
@@ -71,10 +74,10 @@ public:
 		}
 		auto scale = Scale(length);
 		for (auto &column : columns) {
-			column.resize(length);
-			transform->Forward(column);
-			for (auto &value : column) {
-				value *= scale;
+			column.Resize(length, 0);
+			transform->Forward(column.Data());
+			for (idx_t bin = 0; bin < length; bin++) {
+				column[bin] *= scale;
 			}
 		}
 		Emit(output, length, bound.units_per_second / (static_cast<double>(length) * interval));
@@ -123,7 +126,8 @@ private:
 			    "FFT: FFT requires at least two rows to infer SAMPLE_INTERVAL. Pass SAMPLE_INTERVAL, or leave "
 			    "partitions of one row out");
 		}
-		return (static_cast<double>(last_time) - static_cast<double>(first_time)) / static_cast<double>(row_count - 1);
+		auto span = static_cast<uint64_t>(last_time) - static_cast<uint64_t>(first_time);
+		return static_cast<double>(span) / static_cast<double>(row_count - 1);
 	}
 
 	double Scale(idx_t length) const {
@@ -154,7 +158,7 @@ private:
 
 	const BoundFft &bound;
 	const idx_t most_values;
-	vector<vector<FourierTransform::Complex>> columns;
+	vector<BufferArray<FourierTransform::Complex>> columns;
 	unique_ptr<FourierTransform> transform;
 	idx_t row_count = 0;
 	int64_t first_time = 0;
@@ -162,7 +166,7 @@ private:
 };
 
 unique_ptr<Processor> BoundFft::MakeProcessor(ClientContext &context) const {
-	return MakeForTimeType<FftProcessor>(time_type, *this);
+	return MakeForTimeType<FftProcessor>(time_type, *this, context);
 }
 
 double UnitsPerSecond(const LogicalType &type) {

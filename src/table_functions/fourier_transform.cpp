@@ -39,10 +39,10 @@ FourierTransform::FourierTransform(idx_t length_p) : length(length_p), padded(1)
 		chirp.push_back(RootOfUnity(k * k, 2 * length));
 		filter[k] = filter[(padded - k) % padded] = std::conj(chirp[k]);
 	}
-	Radix2(filter);
+	Radix2(filter.data());
 }
 
-void FourierTransform::Radix2(vector<Complex> &data) const {
+void FourierTransform::Radix2(Complex *data) const {
 	for (idx_t i = 1, reversed = 0; i < padded; i++) {
 		auto bit = padded / 2;
 		for (; reversed & bit; bit /= 2) {
@@ -67,24 +67,23 @@ void FourierTransform::Radix2(vector<Complex> &data) const {
 	}
 }
 
-void FourierTransform::Bluestein(vector<Complex> &data) const {
+void FourierTransform::Bluestein(Complex *data) const {
 	vector<Complex> padded_data(padded);
 	for (idx_t k = 0; k < length; k++) {
 		padded_data[k] = Multiply(data[k], chirp[k]);
 	}
-	Radix2(padded_data);
+	Radix2(padded_data.data());
 	// the inverse transform of the product, by conjugation
 	for (idx_t k = 0; k < padded; k++) {
 		padded_data[k] = std::conj(Multiply(padded_data[k], filter[k]));
 	}
-	Radix2(padded_data);
+	Radix2(padded_data.data());
 	for (idx_t k = 0; k < length; k++) {
 		data[k] = Multiply(std::conj(padded_data[k]), chirp[k]) / static_cast<double>(padded);
 	}
 }
 
-void FourierTransform::Forward(vector<Complex> &data) const {
-	D_ASSERT(data.size() == length);
+void FourierTransform::Forward(Complex *data) const {
 	if (chirp.empty()) {
 		Radix2(data);
 	} else {
@@ -92,13 +91,13 @@ void FourierTransform::Forward(vector<Complex> &data) const {
 	}
 }
 
-void FourierTransform::Inverse(vector<Complex> &data) const {
-	for (auto &value : data) {
-		value = std::conj(value);
+void FourierTransform::Inverse(Complex *data) const {
+	for (idx_t i = 0; i < length; i++) {
+		data[i] = std::conj(data[i]);
 	}
 	Forward(data);
-	for (auto &value : data) {
-		value = std::conj(value) / static_cast<double>(length);
+	for (idx_t i = 0; i < length; i++) {
+		data[i] = std::conj(data[i]) / static_cast<double>(length);
 	}
 }
 

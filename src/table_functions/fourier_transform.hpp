@@ -30,12 +30,12 @@ public:
 		return length;
 	}
 	//! In place; `data` has the transform's length.
-	void Forward(vector<Complex> &data) const;
-	void Inverse(vector<Complex> &data) const;
+	void Forward(Complex *data) const;
+	void Inverse(Complex *data) const;
 
 private:
-	void Radix2(vector<Complex> &data) const;
-	void Bluestein(vector<Complex> &data) const;
+	void Radix2(Complex *data) const;
+	void Bluestein(Complex *data) const;
 
 	idx_t length;
 	//! Length of the radix-2 transform underneath.

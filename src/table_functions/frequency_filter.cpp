@@ -1,5 +1,6 @@
 #include "table_functions/frequency_filter.hpp"
 
+#include "table_functions/buffer_array.hpp"
 #include "table_functions/fourier_transform.hpp"
 #include "table_functions/participating_columns.hpp"
 #include "table_functions/time_dispatch.hpp"
@@ -20,22 +21,28 @@ struct BoundFilter : public BoundProcessor {
 };
 
 struct FilteredColumn {
-	vector<FourierTransform::Complex> values;
+	explicit FilteredColumn(ClientContext &context) : values(context), rows(context) {
+	}
+
+	BufferArray<FourierTransform::Complex> values;
 	//! Rows the values belong to, ascending.
-	vector<idx_t> rows;
+	BufferArray<idx_t> rows;
 };
 
 template <class T>
 class FilterProcessor : public Processor {
 public:
-	explicit FilterProcessor(const BoundFilter &bound) : bound(bound), columns(bound.readers.size()) {
+	FilterProcessor(const BoundFilter &bound, ClientContext &context) : bound(bound), times(context) {
+		for (idx_t column = 0; column < bound.readers.size(); column++) {
+			columns.emplace_back(context);
+		}
 	}
 
 	void BeginPartition() override {
-		times.clear();
+		times.Clear();
 		for (auto &column : columns) {
-			column.values.clear();
-			column.rows.clear();
+			column.values.Clear();
+			column.rows.Clear();
 		}
 	}
 
@@ -50,12 +57,12 @@ public:
 			Filter(column);
 		}
 		vector<idx_t> next(columns.size());
-		for (idx_t row = 0; row < times.size(); row++) {
+		for (idx_t row = 0; row < times.Size(); row++) {
 			output.NewRow();
 			output.Set<T>(0, times[row]);
 			for (idx_t i = 0; i < columns.size(); i++) {
 				auto &column = columns[i];
-				if (next[i] < column.rows.size() && column.rows[next[i]] == row) {
+				if (next[i] < column.rows.Size() && column.rows[next[i]] == row) {
 					output.Set<double>(i + 1, column.values[next[i]++].real());
 				}
 			}
@@ -64,7 +71,7 @@ public:
 
 private:
 	void ReadRow(const InputRows &rows, idx_t position) {
-		if (times.size() == FrequencyFilter::MAX_ROWS) {
+		if (times.Size() == FrequencyFilter::MAX_ROWS) {
 			throw InvalidInputException(
 			    "%s: A partition has more than %llu rows. Split it by a further PARTITION BY column", bound.function,
 			    idx_t(FrequencyFilter::MAX_ROWS));
@@ -78,39 +85,39 @@ private:
 			}
 			auto value = bound.readers[i].Read(rows, i + 1, position);
 			if (Value::DoubleIsFinite(value)) {
-				columns[i].values.emplace_back(value);
-				columns[i].rows.push_back(times.size());
+				columns[i].values.Add(value);
+				columns[i].rows.Add(times.Size());
 			}
 		}
-		times.push_back(rows.Get<T>(0, position));
+		times.Add(rows.Get<T>(0, position));
 	}
 
 	void Filter(FilteredColumn &column) {
-		auto length = column.values.size();
+		auto length = column.values.Size();
 		if (length == 0) {
 			return;
 		}
 		if (!transform || transform->Length() != length) {
 			transform = make_uniq<FourierTransform>(length);
 		}
-		transform->Forward(column.values);
+		transform->Forward(column.values.Data());
 		auto edge = bound.pass * static_cast<double>(length) / 2;
 		for (idx_t bin = 0; bin < length; bin++) {
 			if (bound.clears(MinValue(bin, length - bin), edge)) {
 				column.values[bin] = 0;
 			}
 		}
-		transform->Inverse(column.values);
+		transform->Inverse(column.values.Data());
 	}
 
 	const BoundFilter &bound;
-	vector<T> times;
+	BufferArray<T> times;
 	vector<FilteredColumn> columns;
 	unique_ptr<FourierTransform> transform;
 };
 
 unique_ptr<Processor> BoundFilter::MakeProcessor(ClientContext &context) const {
-	return MakeForTimeType<FilterProcessor>(time_type, *this);
+	return MakeForTimeType<FilterProcessor>(time_type, *this, context);
 }
 
 } // namespace

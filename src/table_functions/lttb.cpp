@@ -305,7 +305,7 @@ private:
 template <class T>
 class LttbProcessor : public Processor {
 public:
-	LttbProcessor(const BoundLttb &bound, ClientContext &context) : bound(bound), times(context) {
+	LttbProcessor(const BoundLttb &bound, ClientContext &context) : bound(bound), context(context), times(context) {
 		for (auto type : bound.column_types) {
 			columns.push_back(MakePointSeries(type, context, times));
 		}
@@ -366,6 +366,9 @@ private:
 			pickers.emplace_back(*column, window);
 		}
 		while (window.Next()) {
+			if (context.IsInterrupted()) {
+				throw InterruptException();
+			}
 			output.NewRow();
 			bound.windows.SetColumns<T>(output, window.number);
 			for (idx_t column = 0; column < columns.size(); column++) {
@@ -384,6 +387,7 @@ private:
 	}
 
 	const BoundLttb &bound;
+	ClientContext &context;
 	BufferArray<int64_t> times;
 	vector<unique_ptr<PointSeries>> columns;
 };
@@ -438,15 +442,14 @@ unique_ptr<BoundProcessor> LttbFunction::Bind(ClientContext &context, const Boun
 		result->names = {"window_index"};
 		result->types = {LogicalType::BIGINT};
 	} else {
-		result->windows = SlidingWindows(arguments, time);
+		result->windows = SlidingWindows(context, arguments, time);
 		result->windows.AddColumns(*result);
 	}
 	arguments.RequireOrderedBy("TIMECOL");
 	result->time_name = table.names[time.column];
 	result->time_type = time.type;
-	result->proper_before_partition_columns = result->names.size();
-	result->required_columns = {time.column};
-	for (auto column : ParticipatingColumns::All(table, time.column)) {
+	auto columns = ParticipatingColumns::All(table, time.column);
+	for (auto column : columns) {
 		auto &type = table.types[column];
 		if (!NumericReader::Accepts(type)) {
 			throw BinderException(
@@ -454,18 +457,13 @@ unique_ptr<BoundProcessor> LttbFunction::Bind(ClientContext &context, const Boun
 			    "the input: DATA => (SELECT ... FROM ...)",
 			    table.names[column], type.ToString());
 		}
-		result->names.push_back(table.names[column] + "_time");
-		result->names.push_back(table.names[column]);
-		result->types.push_back(time.type);
-		result->types.push_back(type);
-		result->required_columns.push_back(column);
-		result->column_types.push_back(type.InternalType());
 	}
-	if (result->column_types.empty()) {
+	if (columns.empty()) {
 		throw BinderException(
 		    "LTTB: No numeric columns found for LTTB calculation. The input needs one beside the time column and the "
 		    "PARTITION BY columns");
 	}
+	result->column_types = ParticipatingColumns::AddPoints(table, time, columns, *result);
 	return std::move(result);
 }
 

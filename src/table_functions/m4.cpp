@@ -2,6 +2,7 @@
 
 #include "table_functions/participating_columns.hpp"
 #include "table_functions/sliding_windows.hpp"
+#include "table_functions/text_collation.hpp"
 #include "table_functions/time_dispatch.hpp"
 
 #include "duckdb/common/deque.hpp"
@@ -278,7 +279,7 @@ unique_ptr<Processor> BoundM4::MakeProcessor(ClientContext &context) const {
 	return MakeForTimeType<M4Processor>(time_type, *this);
 }
 
-bool IsComparable(const LogicalType &type) {
+bool IsComparable(ClientContext &context, const LogicalType &type) {
 	switch (type.id()) {
 	case LogicalTypeId::BLOB:
 	case LogicalTypeId::BIT:
@@ -286,7 +287,7 @@ bool IsComparable(const LogicalType &type) {
 	case LogicalTypeId::GEOMETRY:
 		return false;
 	case LogicalTypeId::VARCHAR:
-		return StringType::GetCollation(type).empty();
+		return !TextCollation::Applies(context, type);
 	default:
 		return !type.IsNested();
 	}
@@ -310,30 +311,24 @@ unique_ptr<BoundProcessor> M4Function::Bind(ClientContext &context, const BoundA
 	auto result = make_uniq<BoundM4>();
 	result->time_name = table.names[time.column];
 	result->time_type = time.type;
-	result->windows = SlidingWindows(arguments, time);
+	result->windows = SlidingWindows(context, arguments, time);
 	result->windows.AddColumns(*result);
-	result->proper_before_partition_columns = result->names.size();
-	result->required_columns = {time.column};
-	for (auto column : ParticipatingColumns::All(table, time.column)) {
+	auto columns = ParticipatingColumns::All(table, time.column);
+	for (auto column : columns) {
 		auto &type = table.types[column];
-		if (!IsComparable(type)) {
+		if (!IsComparable(context, type)) {
 			throw BinderException(
 			    "M4: The type of the column [%s] is not comparable. It is %s; leave the column out of the input: "
 			    "DATA => (SELECT ... FROM ...)",
 			    table.names[column], type.ToString());
 		}
-		result->names.push_back(table.names[column] + "_time");
-		result->names.push_back(table.names[column]);
-		result->types.push_back(time.type);
-		result->types.push_back(type);
-		result->required_columns.push_back(column);
-		result->column_types.push_back(type.InternalType());
 	}
-	if (result->column_types.empty()) {
+	if (columns.empty()) {
 		throw BinderException(
 		    "M4: No comparable columns found for M4 calculation. The input needs one beside the time column and "
 		    "the PARTITION BY columns");
 	}
+	result->column_types = ParticipatingColumns::AddPoints(table, time, columns, *result);
 	return std::move(result);
 }
 

@@ -34,6 +34,22 @@ vector<idx_t> ParticipatingColumns::Numeric(const BoundArguments &arguments, idx
 	return result;
 }
 
+vector<PhysicalType> ParticipatingColumns::AddPoints(const TableArgument &table, const TimeColumn &time,
+                                                     const vector<idx_t> &columns, BoundProcessor &bound) {
+	vector<PhysicalType> result;
+	bound.proper_before_partition_columns = bound.names.size();
+	bound.required_columns = {time.column};
+	for (auto column : columns) {
+		bound.names.push_back(table.names[column] + "_time");
+		bound.names.push_back(table.names[column]);
+		bound.types.push_back(time.type);
+		bound.types.push_back(table.types[column]);
+		bound.required_columns.push_back(column);
+		result.push_back(table.types[column].InternalType());
+	}
+	return result;
+}
+
 bool NumericReader::Accepts(const LogicalType &type) {
 	switch (type.id()) {
 	case LogicalTypeId::FLOAT:

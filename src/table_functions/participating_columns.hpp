@@ -20,6 +20,10 @@ struct ParticipatingColumns {
 	static vector<idx_t> All(const TableArgument &table, idx_t time_column);
 	//! Only those with a numeric type. Throws BinderException if there are none.
 	static vector<idx_t> Numeric(const BoundArguments &arguments, idx_t time_column);
+	//! For each of `columns` the proper columns c_time and c, behind those there are, and as required columns the time
+	//! column and all of these. Returns their types.
+	static vector<PhysicalType> AddPoints(const TableArgument &table, const TimeColumn &time,
+	                                      const vector<idx_t> &columns, BoundProcessor &bound);
 };
 
 //! Reads a column of any numeric type as DOUBLE.

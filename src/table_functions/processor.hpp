@@ -84,6 +84,21 @@ public:
 		memcpy(&bits, &value, sizeof(T));
 		run_values[column].push_back(bits);
 	}
+	//! Emits rows of the slice being consumed, in this order, each with its own proper values: columns[c][i] belongs to
+	//! proper column c and rows[i]. T is the C++ type of all proper columns. Not to be mixed with EmitRows.
+	template <class T>
+	void EmitEach(const vector<idx_t> &rows, const vector<const T *> &columns) {
+		for (auto row_number : rows) {
+			each_rows.push_back(partition_start + row_number);
+		}
+		each_values.resize(columns.size());
+		for (idx_t column = 0; column < columns.size(); column++) {
+			auto &values = each_values[column];
+			auto begin = values.size();
+			values.resize(begin + rows.size() * sizeof(T));
+			memcpy(values.data() + begin, columns[column], rows.size() * sizeof(T));
+		}
+	}
 	//! Rows of this partition before `row` will not be emitted any more. Every pass-through processor calls it at the
 	//! end of Consume: what is not released is held in memory.
 	void ReleaseBefore(idx_t row) {
@@ -118,6 +133,9 @@ protected:
 	vector<Run> runs;
 	//! Per proper column one entry per run.
 	vector<vector<uint64_t>> run_values;
+	//! The rows of EmitEach, counted over all rows of the stream, and per proper column their values.
+	vector<idx_t> each_rows;
+	vector<vector<data_t>> each_values;
 	//! Stream position of the current partition's row 0.
 	idx_t partition_start = 0;
 	idx_t released = 0;

@@ -63,7 +63,7 @@ private:
 		for (auto position = rows.begin; position < rows.end; position++) {
 			auto time = time_at(position);
 			// unsigned arithmetic: the distance of two times always fits, and a step back is never a gap
-			if (time > previous && static_cast<uint64_t>(time) - static_cast<uint64_t>(previous) > gap) {
+			if (static_cast<uint64_t>(time) - static_cast<uint64_t>(previous) > gap && time > previous) {
 				last = previous;
 				Close(output, rows.RowNumber(position));
 				Open(time, rows.RowNumber(position));

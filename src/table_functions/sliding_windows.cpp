@@ -20,7 +20,7 @@ static bool IsCount(const Value &value) {
 	return value.type().id() == LogicalTypeId::BIGINT;
 }
 
-SlidingWindows::SlidingWindows(const BoundArguments &arguments, const TimeColumn &time)
+SlidingWindows::SlidingWindows(ClientContext &context, const BoundArguments &arguments, const TimeColumn &time)
     : function(arguments.Function()), time_name(arguments.Table().names[time.column]), time_type(time.type),
       by_count(IsCount(arguments.Get("SIZE"))) {
 	if (arguments.IsPassed("SLIDE") && IsCount(arguments.Get("SLIDE")) != by_count) {
@@ -42,7 +42,7 @@ SlidingWindows::SlidingWindows(const BoundArguments &arguments, const TimeColumn
 	size = length("SIZE");
 	slide = arguments.IsPassed("SLIDE") ? length("SLIDE") : size;
 	if (arguments.IsPassed("ORIGIN")) {
-		origin = time.Point(function, "ORIGIN", arguments.Get("ORIGIN"));
+		origin = time.Point(context, function, "ORIGIN", arguments.Get("ORIGIN"));
 	}
 	if ((size - 1) / slide >= MAX_WINDOWS_PER_ROW) {
 		throw BinderException(

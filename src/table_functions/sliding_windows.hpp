@@ -30,7 +30,7 @@ public:
 	static ParameterDefinition OriginParameter();
 
 	SlidingWindows() = default;
-	SlidingWindows(const BoundArguments &arguments, const TimeColumn &time);
+	SlidingWindows(ClientContext &context, const BoundArguments &arguments, const TimeColumn &time);
 
 	//! window_index, or window_start and window_end; the first proper columns.
 	void AddColumns(BoundProcessor &bound) const;

@@ -133,16 +133,6 @@ private:
 		                      StringUtil::Join(table.names, ", "));
 	}
 
-	void CheckOrderable(const char *clause, idx_t column) const {
-		auto &type = table.types[column];
-		if (type.id() == LogicalTypeId::VARCHAR && !StringType::GetCollation(type).empty()) {
-			throw BinderException(
-			    "%s: Column %s has collation %s, and therefore cannot be used in %s. Order a column without "
-			    "collation, for instance %s COLLATE \"binary\"",
-			    function, table.names[column], StringType::GetCollation(type), clause, table.names[column]);
-		}
-	}
-
 	void ReadPartition(const Value &value) {
 		if (definition.semantics == TableSemantics::ROW) {
 			throw BinderException(
@@ -155,7 +145,6 @@ private:
 			if (!FindColumn(name, column)) {
 				ThrowNoColumn(name);
 			}
-			CheckOrderable("PARTITION BY", column);
 			auto &columns = table.partition_columns;
 			if (std::find(columns.begin(), columns.end(), column) == columns.end()) {
 				columns.push_back(column);
@@ -171,7 +160,6 @@ private:
 		}
 		for (auto &text : Texts(TableFunctionBinding::OrderByArgument(), value)) {
 			auto item = ReadOrderItem(text);
-			CheckOrderable("ORDER BY", item.column);
 			auto repeated = std::any_of(table.ordering.begin(), table.ordering.end(),
 			                            [&](const OrderItem &other) { return other.column == item.column; });
 			if (!repeated) {
@@ -261,7 +249,7 @@ unique_ptr<LogicalOperator> BindCall(ClientContext &context, TableFunctionBindIn
 	ArgumentReader reader(definition, input);
 	BoundArguments arguments(definition.name, definition.parameters, reader.table, reader.passed);
 	shared_ptr<BoundProcessor> bound(definition.Bind(context, arguments));
-	auto result = make_uniq<LogicalTableFunction>(bind_index, definition, std::move(bound), reader.table,
+	auto result = make_uniq<LogicalTableFunction>(context, bind_index, definition, std::move(bound), reader.table,
 	                                              std::move(reader.passed), std::move(*input.input_plan));
 	return_names = UniqueNames(*result);
 	auto &aliases = input.ref.column_name_alias;

@@ -23,73 +23,116 @@ struct BoundWindows : public BoundProcessor {
 	unique_ptr<Processor> MakeProcessor(ClientContext &context) const override;
 };
 
-wide_t FloorDivide(wide_t dividend, wide_t divisor) {
-	auto quotient = dividend / divisor;
-	return quotient * divisor > dividend ? quotient - 1 : quotient;
-}
+//! Divides many numbers by one. A quotient below 2^51 is a product, off by at most one, that is then put right.
+class Divisor {
+public:
+	explicit Divisor(int64_t divisor)
+	    : divisor(static_cast<uint64_t>(divisor)), inverse(1.0 / static_cast<double>(divisor)) {
+	}
+
+	uint64_t Divide(uint64_t dividend) const {
+		auto estimate = static_cast<double>(dividend) * inverse;
+		if (estimate >= LARGEST_ESTIMATE || divisor >= LARGEST_DIVISOR) {
+			return dividend / divisor;
+		}
+		auto quotient = static_cast<uint64_t>(estimate);
+		auto rest = static_cast<int64_t>(dividend - quotient * divisor);
+		if (rest < 0) {
+			return quotient - 1;
+		}
+		return static_cast<uint64_t>(rest) >= divisor ? quotient + 1 : quotient;
+	}
+
+private:
+	static constexpr double LARGEST_ESTIMATE = 2251799813685248.0;
+	//! Below it the rest, too, fits its type when the quotient is off.
+	static constexpr uint64_t LARGEST_DIVISOR = uint64_t(1) << 62;
+
+	const uint64_t divisor;
+	const double inverse;
+};
 
 template <class T>
 class WindowProcessor : public Processor {
 public:
 	explicit WindowProcessor(const BoundWindows &bound)
-	    : bound(bound), hop(bound.function == "HOP"), cumulate(bound.function == "CUMULATE") {
+	    : bound(bound), size(bound.size), step(bound.step), by_size(bound.size), by_step(bound.step) {
 	}
 
 	void Consume(const InputRows &rows, ProcessorOutput &output) override {
-		for (auto position = rows.begin; position < rows.end; position++) {
-			if (rows.IsNull(0, position)) {
-				ThrowNullTime(bound.function, bound.time_name);
-			}
-			auto time = static_cast<int64_t>(rows.Get<T>(0, position));
-			if (time >= bound.origin) {
-				auto row = rows.RowNumber(position);
-				if (hop) {
-					Hop(time, row, output);
-				} else if (cumulate) {
-					Cumulate(time, row, output);
-				} else {
-					Tumble(time, row, output);
-				}
-			}
+		emitted.clear();
+		starts.clear();
+		ends.clear();
+		if (bound.function == "HOP") {
+			ForEachTime(rows, [&](int64_t time, idx_t row) { Hop(time, row); });
+		} else if (bound.function == "CUMULATE") {
+			ForEachTime(rows, [&](int64_t time, idx_t row) { Cumulate(time, row); });
+		} else {
+			ForEachTime(rows, [&](int64_t time, idx_t row) { Tumble(time, row); });
 		}
+		output.EmitEach<T>(emitted, {starts.data(), ends.data()});
 		output.ReleaseBefore(rows.RowNumber(rows.end));
 	}
 
 private:
-	void Tumble(int64_t time, idx_t row, ProcessorOutput &output) {
-		auto start = WindowStart(time, bound.size);
-		Emit(start, start + bound.size, row, output);
-	}
-
-	void Hop(int64_t time, idx_t row, ProcessorOutput &output) {
-		auto last = WindowStart(time, bound.step);
-		// the earliest start whose window still holds the time
-		auto behind = wide_t(time) - bound.size;
-		auto first = bound.origin + (FloorDivide(behind - bound.origin, bound.step) + 1) * bound.step;
-		for (auto start = first; start <= last; start += bound.step) {
-			Emit(start, start + bound.size, row, output);
+	template <class ASSIGN>
+	void ForEachTime(const InputRows &rows, ASSIGN assign) {
+		auto &format = rows.Format(0);
+		auto times = UnifiedVectorFormat::GetData<T>(format);
+		auto may_be_infinite = !bound.time_type.IsIntegral();
+		for (auto position = rows.begin; position < rows.end; position++) {
+			auto index = format.sel->get_index(position);
+			if (!format.validity.RowIsValid(index)) {
+				ThrowNullTime(bound.function, bound.time_name);
+			}
+			T time = times[index];
+			if (may_be_infinite && IsInfiniteTime(time)) {
+				ThrowInfiniteTime(bound.function, bound.time_name);
+			}
+			if (time >= bound.origin) {
+				assign(time, rows.RowNumber(position));
+			}
 		}
 	}
 
-	void Cumulate(int64_t time, idx_t row, ProcessorOutput &output) {
-		auto start = WindowStart(time, bound.size);
-		auto first = start + (FloorDivide(wide_t(time) - start, bound.step) + 1) * bound.step;
-		for (auto end = first; end <= start + bound.size; end += bound.step) {
-			Emit(start, end, row, output);
+	void Tumble(int64_t time, idx_t row) {
+		auto start = WindowStart(time, size, by_size);
+		Add(start, start + size, row);
+	}
+
+	void Hop(int64_t time, idx_t row) {
+		auto last = WindowStart(time, step, by_step);
+		// how far back the start of a window that still holds the time may be
+		auto reach = size - (time - last) - 1;
+		if (reach < 0) {
+			return;
+		}
+		auto back = by_step.Divide(static_cast<uint64_t>(reach));
+		for (auto start = last - wide_t(back) * step; start <= last; start += step) {
+			Add(start, start + size, row);
+		}
+	}
+
+	void Cumulate(int64_t time, idx_t row) {
+		auto start = WindowStart(time, size, by_size);
+		auto steps = by_step.Divide(static_cast<uint64_t>(time - start)) + 1;
+		for (auto end = start + wide_t(steps) * step; end <= start + size; end += step) {
+			Add(start, end, row);
 			if (end > NumericLimits<T>::Maximum()) {
 				break; // every later end would be the same largest value
 			}
 		}
 	}
 
-	wide_t WindowStart(int64_t time, int64_t width) const {
-		return bound.origin + FloorDivide(wide_t(time) - bound.origin, width) * width;
+	wide_t WindowStart(int64_t time, wide_t width, const Divisor &divisor) const {
+		auto distance = static_cast<uint64_t>(time) - static_cast<uint64_t>(bound.origin);
+		return bound.origin + wide_t(divisor.Divide(distance)) * width;
 	}
 
-	static void Emit(wide_t start, wide_t end, idx_t row, ProcessorOutput &output) {
-		output.EmitRows(row, 1);
-		output.SetProper<T>(0, Saturated(start));
-		output.SetProper<T>(1, Saturated(end));
+	void Add(wide_t start, wide_t end, idx_t row) {
+		emitted.push_back(row);
+		starts.push_back(Saturated(start));
+		ends.push_back(Saturated(end));
 	}
 
 	static T Saturated(wide_t value) {
@@ -98,15 +141,21 @@ private:
 	}
 
 	const BoundWindows &bound;
-	const bool hop;
-	const bool cumulate;
+	const wide_t size;
+	const wide_t step;
+	const Divisor by_size;
+	const Divisor by_step;
+	vector<idx_t> emitted;
+	vector<T> starts;
+	vector<T> ends;
 };
 
 unique_ptr<Processor> BoundWindows::MakeProcessor(ClientContext &context) const {
 	return MakeForTimeType<WindowProcessor>(time_type, *this);
 }
 
-unique_ptr<BoundWindows> BindWindows(const string &function, const BoundArguments &arguments, const char *step) {
+unique_ptr<BoundWindows> BindWindows(ClientContext &context, const string &function, const BoundArguments &arguments,
+                                     const char *step) {
 	auto time = arguments.Time("TIMECOL");
 	auto result = make_uniq<BoundWindows>();
 	result->function = function;
@@ -115,7 +164,7 @@ unique_ptr<BoundWindows> BindWindows(const string &function, const BoundArgument
 	result->size = time.Span(function, "SIZE", arguments.Get("SIZE"));
 	result->step = step ? time.Span(function, step, arguments.Get(step)) : result->size;
 	if (arguments.HasValue("ORIGIN")) {
-		result->origin = time.Point(function, "ORIGIN", arguments.Get("ORIGIN"));
+		result->origin = time.Point(context, function, "ORIGIN", arguments.Get("ORIGIN"));
 	}
 	result->names = {"window_start", "window_end"};
 	result->types = {time.type, time.type};
@@ -149,7 +198,7 @@ TumbleFunction::TumbleFunction() {
 }
 
 unique_ptr<BoundProcessor> TumbleFunction::Bind(ClientContext &context, const BoundArguments &arguments) const {
-	return BindWindows(name, arguments, nullptr);
+	return BindWindows(context, name, arguments, nullptr);
 }
 
 HopFunction::HopFunction() {
@@ -160,7 +209,7 @@ HopFunction::HopFunction() {
 }
 
 unique_ptr<BoundProcessor> HopFunction::Bind(ClientContext &context, const BoundArguments &arguments) const {
-	return BindWindows(name, arguments, "SLIDE");
+	return BindWindows(context, name, arguments, "SLIDE");
 }
 
 CumulateFunction::CumulateFunction() {
@@ -171,7 +220,7 @@ CumulateFunction::CumulateFunction() {
 }
 
 unique_ptr<BoundProcessor> CumulateFunction::Bind(ClientContext &context, const BoundArguments &arguments) const {
-	auto result = BindWindows(name, arguments, "STEP");
+	auto result = BindWindows(context, name, arguments, "STEP");
 	if (result->size % result->step != 0) {
 		throw BinderException("%s: Cumulative table function requires size must be an integral multiple of step.",
 		                      name);

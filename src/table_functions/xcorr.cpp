@@ -1,5 +1,6 @@
 #include "table_functions/xcorr.hpp"
 
+#include "table_functions/buffer_array.hpp"
 #include "table_functions/frequency_filter.hpp"
 #include "table_functions/participating_columns.hpp"
 #include "table_functions/time_dispatch.hpp"
@@ -17,22 +18,26 @@ struct BoundXcorr : public BoundProcessor {
 
 //! A value that takes no part in any pair is 0 with weight 0, so the sums need no branch.
 struct WeightedValues {
-	vector<double> values;
-	vector<double> weights;
+	explicit WeightedValues(ClientContext &context) : values(context), weights(context) {
+	}
 
 	void Clear() {
-		values.clear();
-		weights.clear();
+		values.Clear();
+		weights.Clear();
 	}
 	void Add(double value, bool valid) {
-		values.push_back(valid ? value : 0);
-		weights.push_back(valid ? 1 : 0);
+		values.Add(valid ? value : 0);
+		weights.Add(valid ? 1 : 0);
 	}
+
+	BufferArray<double> values;
+	BufferArray<double> weights;
 };
 
 class XcorrProcessor : public Processor {
 public:
-	XcorrProcessor(const BoundXcorr &bound, ClientContext &context) : bound(bound), context(context) {
+	XcorrProcessor(const BoundXcorr &bound, ClientContext &context)
+	    : bound(bound), context(context), left(context), right(context) {
 	}
 
 	void BeginPartition() override {
@@ -42,7 +47,7 @@ public:
 
 	void Consume(const InputRows &rows, ProcessorOutput &output) override {
 		for (auto position = rows.begin; position < rows.end; position++) {
-			if (left.values.size() == FrequencyFilter::MAX_ROWS) {
+			if (left.values.Size() == FrequencyFilter::MAX_ROWS) {
 				throw InvalidInputException(
 				    "XCORR: A partition has more than %llu rows. Split it by a further PARTITION BY column",
 				    idx_t(FrequencyFilter::MAX_ROWS));
@@ -56,7 +61,7 @@ public:
 	}
 
 	void EndPartition(ProcessorOutput &output) override {
-		auto count = left.values.size();
+		auto count = left.values.Size();
 		for (idx_t shift = count; shift-- > 1;) {
 			Emit(output, 0, shift, count - shift);
 		}

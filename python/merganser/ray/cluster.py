@@ -23,6 +23,7 @@ from merganser.ray.worker import Options, Worker, sha_of  # noqa: E402
 
 START_SECONDS = 120
 END_SECONDS = 10
+LONGEST_FOLDER = 30
 OLD_AFTER_SECONDS = 24 * 60 * 60
 # Ray places an actor on the node it is told only when it asks for some CPU.
 SHARE_OF_CPU = 0.01
@@ -55,7 +56,7 @@ class Cluster:
     """`worker_class` is Worker or a class that extends it."""
 
     def __init__(self, address: str | None, slots: int | None, extension: Path, worker_class: type = Worker) -> None:
-        self.address = address
+        self.address = address or os.environ.get("RAY_ADDRESS") or "local"
         self.extension_path = extension
         self.worker_class = worker_class
         self.lock = threading.Lock()
@@ -63,11 +64,12 @@ class Cluster:
         self.own_folder: str | None = None
         self.started_ray = not ray.is_initialized()
         if self.started_ray:
-            self.start_ray(address or os.environ.get("RAY_ADDRESS") or "local", slots)
+            self.start_ray(self.address, slots)
         ray.cloudpickle.register_pickle_by_value(sys.modules[__package__])
         data = extension.read_bytes()
         self.extension_sha = sha_of(data)
         self.extension = ray.put(data)
+        self.addresses = {self.address, ray.get_runtime_context().gcs_address}
         self.platform = duckdb.execute("PRAGMA platform").fetchone()[0]
 
     def start_ray(self, address: str, slots: int | None) -> None:
@@ -75,7 +77,7 @@ class Cluster:
         if address != "local":
             ray.init(address=address, **quiet)
             return
-        self.own_folder = tempfile.mkdtemp(prefix="mgs-")
+        self.own_folder = tempfile.mkdtemp(prefix="mgs-", dir=short_folder())
         ray.init(
             address="local",
             num_cpus=slots or os.cpu_count(),
@@ -117,7 +119,7 @@ class Cluster:
                 member.folder = self.checked(member)
                 members[member.node] = member
             if not members:
-                raise QueryFailure("IO", f"no node of the Ray cluster {self.address or ''} has CPUs")
+                raise QueryFailure("IO", f"no node of the Ray cluster {self.address} has CPUs")
             return list(members.values())
 
     def start_worker(self, node: dict[str, Any], limits: Limits) -> Member:
@@ -165,3 +167,8 @@ class Cluster:
 
     def living_nodes(self) -> set[str]:
         return {node["NodeID"] for node in ray.nodes() if node["Alive"]}
+
+
+def short_folder() -> str | None:
+    """Where Ray may have sockets, whose names are at most 107 bytes long; none for the usual temporary folder."""
+    return None if len(tempfile.gettempdir()) <= LONGEST_FOLDER else "/tmp"

@@ -236,7 +236,7 @@ class Query:
         try:
             outcome = ray.get(reference)
         except ray.exceptions.RayTaskError as error:
-            self.fail(attempt, "INTERNAL", f"{error.cause!r}")
+            self.fail(attempt, "IO", f"the worker on {attempt.member.host} failed: {error.cause!r}")
         except ray.exceptions.RayError as error:
             self.worker_died(attempt, error)
         else:

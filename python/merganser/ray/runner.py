@@ -94,7 +94,7 @@ def use(
     with _lock:
         if _runner is None:
             _runner = Runner(Cluster(address, slots, extension, worker_class), extension)
-        elif address is not None and _runner.cluster.address not in (None, address):
+        elif address is not None and address not in _runner.cluster.addresses:
             raise ValueError(
                 f"this process already uses the Ray cluster {_runner.cluster.address!r}; before it uses {address!r}, "
                 "call merganser.ray.shutdown()"

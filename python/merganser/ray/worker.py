@@ -311,10 +311,19 @@ class Worker:
         if isinstance(error, duckdb.InternalException | duckdb.FatalException):
             with self.lock:
                 self.connection = None
-        if isinstance(error, duckdb.CatalogException) and self.missing_extensions:
-            names = "; ".join(f"{name}: {reason}" for name, reason in self.missing_extensions.items())
-            text += f"\n{self.host} cannot load extensions of the session ({names})"
+        if isinstance(error, duckdb.CatalogException | duckdb.BinderException):
+            text += self.not_known_here()
         return Outcome(error=text)
+
+    def not_known_here(self) -> str:
+        """The session has planned the query, so what is missing is missing here."""
+        missing = "".join(
+            f" It cannot load the extension {name}: {why}" for name, why in self.missing_extensions.items()
+        )
+        return (
+            f"\nThe worker on {self.host} does not know functions and extensions that only the session has.{missing} "
+            "SET merganser_runner = '' runs the query in DuckDB alone."
+        )
 
     # ---------------------------------------------------------------- space
 

@@ -24,9 +24,13 @@ SESSIONS = """
     WINDOW s AS (PARTITION BY k, n, session)
 """
 DECISIONS = "SELECT split_part(text, ':', 1) FROM merganser_explain(?) WHERE section = 'decision'"
+# Few examples in the fast lane, as many as the profile says in the slow one.
 RANDOM = settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=20 if settings.default.derandomize else settings.default.max_examples,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
+LANES = pytest.mark.parametrize("lane", ["fast", pytest.param("slow", marks=pytest.mark.slow)])
 
 
 def session(table: str, keys: list[str], gap: int) -> str:
@@ -52,9 +56,10 @@ def fill(connection, rows: list[tuple], copies: int) -> None:
     connection.execute("INSERT INTO t SELECT k || i, n, time, v FROM t, range(?) r(i)", [copies])
 
 
+@LANES
 @RANDOM
 @given(rows=ROWS, gap=GAPS, keys=LISTS, copies=st.sampled_from([0, 3, 200]), threads=st.integers(1, 4))
-def test_hashed_sessions_are_those_of_window_functions(connection, rows, gap, keys, copies, threads):
+def test_hashed_sessions_are_those_of_window_functions(lane, connection, rows, gap, keys, copies, threads):
     fill(connection, rows, copies)
     connection.execute(f"SET threads = {threads}")
     query = session("FROM t", keys, gap)
@@ -62,9 +67,10 @@ def test_hashed_sessions_are_those_of_window_functions(connection, rows, gap, ke
     assert ordered(connection, query) == ordered(connection, SESSIONS.format(gap=gap, table="FROM t"))
 
 
+@LANES
 @RANDOM
 @given(rows=ROWS, gaps=st.lists(GAPS, min_size=2, max_size=5), data=st.data(), threads=st.integers(1, 4))
-def test_nested_sessions_share_one_pipeline(connection, rows, gaps, data, threads):
+def test_nested_sessions_share_one_pipeline(lane, connection, rows, gaps, data, threads):
     fill(connection, rows, 5)
     connection.execute(f"SET threads = {threads}")
     query, oracle = "FROM t", "FROM t"
@@ -76,9 +82,10 @@ def test_nested_sessions_share_one_pipeline(connection, rows, gaps, data, thread
     assert ordered(connection, query) == ordered(connection, oracle)
 
 
+@LANES
 @RANDOM
 @given(rows=ROWS, gap=GAPS, keys=LISTS, regions=st.integers(1, 7), threads=st.integers(1, 4))
-def test_regions_give_the_rows_of_the_table(connection, tmp_path_factory, rows, gap, keys, regions, threads):
+def test_regions_give_the_rows_of_the_table(lane, connection, tmp_path_factory, rows, gap, keys, regions, threads):
     fill(connection, rows, 20)
     connection.execute(f"SET threads = {threads}")
     folder = Path(tmp_path_factory.mktemp("regions")) / "written"
@@ -90,9 +97,10 @@ def test_regions_give_the_rows_of_the_table(connection, tmp_path_factory, rows, 
     assert ordered(connection, query) == ordered(connection, SESSIONS.format(gap=gap, table="FROM t"))
 
 
+@LANES
 @RANDOM
 @given(rows=ROWS, size=st.integers(1, 5), slide=st.integers(1, 5), threads=st.integers(1, 4))
-def test_capacity_windows_are_counted_rows(connection, rows, size, slide, threads):
+def test_capacity_windows_are_counted_rows(lane, connection, rows, size, slide, threads):
     fill(connection, rows, 50)
     connection.execute(f"SET threads = {threads}")
     query = f"""
@@ -105,9 +113,10 @@ def test_capacity_windows_are_counted_rows(connection, rows, size, slide, thread
     assert ordered(connection, query) == ordered(connection, oracle)
 
 
+@LANES
 @RANDOM
 @given(rows=ROWS, gap=GAPS)
-def test_filters_on_keys_pass_and_others_stay(connection, rows, gap):
+def test_filters_on_keys_pass_and_others_stay(lane, connection, rows, gap):
     fill(connection, rows, 3)
     query, oracle = session("FROM t", ["k", "n"], gap), SESSIONS.format(gap=gap, table="FROM t")
     for condition in ("k = 'a'", "n IS NULL", "v > 4", "k = 'a' AND v > 4", "window_start = time", "k = 'a' OR v = 1"):

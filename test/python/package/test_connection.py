@@ -74,3 +74,31 @@ def test_versions_agree():
     footer = merganser.extension_path().read_bytes()[-512:]
     assert f"v{connection_module.BUILT_FOR}".encode() in footer
     assert merganser.__version__.encode() in footer
+
+
+def test_runner_of_the_environment(monkeypatch):
+    monkeypatch.setenv("MERGANSER_RUNNER", "local")
+    with merganser.connect() as connection, connection.cursor() as cursor:
+        assert cursor.execute("SELECT current_setting('merganser_runner')").fetchall() == [("local",)]
+    with merganser.connect(runner="", slots=3) as connection:
+        query = "SELECT current_setting('merganser_runner'), current_setting('merganser_slots')"
+        assert connection.execute(query).fetchall() == [("", 3)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"runner": "spark"}, 'runner must be "local", "ray" or "", not \'spark\''),
+        ({"runner": "local", "address": "local"}, 'address is for runner="ray"'),
+        ({"slots": 0}, "slots must be at least 1, not 0"),
+    ],
+)
+def test_arguments_of_a_runner(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        merganser.connect(**arguments)
+
+
+def test_ray_is_not_installed(monkeypatch):
+    monkeypatch.setattr(connection_module, "find_spec", lambda name: None)
+    with pytest.raises(RuntimeError, match=r'needs Ray; run: pip install "merganser\[ray\]"'):
+        merganser.connect(runner="ray")

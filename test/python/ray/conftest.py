@@ -1,8 +1,9 @@
 """One small Ray cluster for all tests of the runner `ray`: a head without CPUs and three nodes, on this machine."""
 
+import contextlib
 import os
 import shutil
-import tempfile
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,45 +11,27 @@ from pathlib import Path
 
 import merganser
 import pytest
-
-NODES = 3
-MEMORY = 80 << 20
-# A lost node is noticed within two seconds.
-ENVIRONMENT = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_enable_metrics_collection": "0",
-    "RAY_health_check_period_ms": "500",
-    "RAY_health_check_timeout_ms": "1000",
-    "RAY_health_check_failure_threshold": "3",
-    "RAY_health_check_initial_delay_ms": "1000",
-}
+from ray_cluster import SmallCluster, private_folder
 
 
-class TestCluster:
+class TestCluster(SmallCluster):
     """The cluster, the folder its workers use, and the faults they are to have."""
 
     __test__ = False
 
     def __init__(self, folder: Path) -> None:
-        from ray.cluster_utils import Cluster
-
-        self.folder = folder
+        super().__init__(folder)
         self.faults = folder / "faults"
         self.faults.mkdir()
-        head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": MEMORY}
-        self.ray = Cluster(initialize_head=True, head_node_args=head)
-        for _ in range(NODES):
-            self.add_node(wait=False)
-        self.ray.wait_for_nodes()
 
-    def add_node(self, wait: bool = True) -> None:
-        self.ray.add_node(num_cpus=1, object_store_memory=MEMORY, wait=wait)
-
-    def remove_node(self, node: str) -> None:
-        """With the files it holds: the nodes of this cluster share a disk, those of others may not."""
+    def remove_node(self, node: str, worker: int) -> None:
+        """With its worker's process and its files, as the nodes of this cluster share a machine and its disk."""
         (found,) = [n for n in self.ray.list_all_nodes() if n.node_id == node]
         self.ray.remove_node(found, allow_graceful=False)
-        shutil.rmtree(self.exchange_root() / f"node-{node[:16]}", ignore_errors=True)
+        with contextlib.suppress(ProcessLookupError):  # it may end with its node
+            os.kill(worker, signal.SIGKILL)
+        wait_until(lambda: not is_running(worker), "the worker of a removed node is left")
+        shutil.rmtree(self.exchange_root() / f"node-{node[:16]}")
 
     def exchange_root(self) -> Path:
         return self.folder / f"merganser-{os.getuid()}"
@@ -73,26 +56,33 @@ class TestCluster:
 
 @pytest.fixture(scope="session")
 def ray_cluster() -> Iterator[TestCluster]:
-    folder = Path(tempfile.mkdtemp(prefix="mr-", dir="/tmp"))
-    os.environ.update(ENVIRONMENT, RAY_TMPDIR=str(folder))
+    with private_folder() as folder:
+        cluster = TestCluster(folder)
+        try:
+            use_faulty_workers()
+            yield cluster
+            merganser.ray.shutdown()
+            assert is_initialized(), "merganser must not shut down a Ray it did not start"
+            assert not list(cluster.exchange_root().rglob("*"))
+        finally:
+            cluster.close()
+            wait_until(lambda: not processes_of(folder), "a process of the cluster is left")
+
+
+def use_faulty_workers() -> None:
     import faulty_worker
+    import merganser.ray
     import ray
 
     ray.cloudpickle.register_pickle_by_value(faulty_worker)
-    cluster = TestCluster(folder)
-    try:
-        ray.init(address=cluster.ray.address, log_to_driver=False, logging_level="ERROR")
-        with merganser.connect() as connection:
-            merganser.ray.use(connection, merganser.extension_path(), worker_class=faulty_worker.FaultyWorker)
-        yield cluster
-        merganser.ray.shutdown()
-        assert ray.is_initialized(), "merganser must not shut down a Ray it did not start"
-        assert not list(cluster.exchange_root().rglob("*"))
-    finally:
-        ray.shutdown()
-        cluster.ray.shutdown()
-        wait_until(lambda: not processes_of(folder), "a process of the cluster is left")
-        shutil.rmtree(folder)
+    with merganser.connect() as connection:
+        merganser.ray.use(connection, merganser.extension_path(), worker_class=faulty_worker.FaultyWorker)
+
+
+def is_initialized() -> bool:
+    import ray
+
+    return ray.is_initialized()
 
 
 @pytest.fixture
@@ -122,8 +112,8 @@ def leaves_nothing(ray_cluster) -> Iterator[None]:
     faults = ray_cluster.open_faults()
     for fault in faults:
         (ray_cluster.faults / fault).unlink()
-    wait_until(lambda: not ray_cluster.files(), "exchange files are left")
     wait_until(lambda: busy_workers() == 0, "a worker is busy")
+    wait_until(lambda: not ray_cluster.files(), "exchange files are left")
     assert not faults
 
 
@@ -131,7 +121,9 @@ def busy_workers() -> int:
     import ray
     from merganser.ray import runner
 
-    members = [member for group in runner._runner.cluster.members.values() for member in group.values()]
+    cluster = runner._runner.cluster
+    alive = cluster.living_nodes()
+    members = [member for group in cluster.members.values() for member in group.values() if member.node in alive]
     return sum(ray.get([member.actor.busy.remote() for member in members], timeout=30))
 
 
@@ -140,6 +132,13 @@ def wait_until(holds: Callable[[], bool], otherwise: str, seconds: float = 20) -
     while not holds():
         assert time.monotonic() < end, otherwise
         time.sleep(0.05)
+
+
+def is_running(process: int) -> bool:
+    try:
+        return (Path("/proc") / str(process) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def processes_of(folder: Path) -> list[str]:

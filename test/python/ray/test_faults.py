@@ -79,7 +79,7 @@ def test_node_removed_with_its_exchange_files(session, ray_cluster, within, when
     def remove(query) -> None:
         node = query.stages[MAP].tasks[0].accepted.node
         lost.append(sum(task.accepted.node == node for task in query.stages[MAP].tasks))
-        ray_cluster.remove_node(node)
+        ray_cluster.remove_node(node, ray.get(query.members[node].actor.process.remote()))
 
     session.execute("SET merganser_exchange_shared = false")
     when_stage_is_complete(MAP, remove)

@@ -47,14 +47,10 @@ def test_query(tpch, tpch_queries, number):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_file(ray_cluster, session, path, tmp_path):
+def test_file(ray_cluster, path, tmp_path):
     file = sqllogic.parse(path)
-    variant = {
-        **file.variants[0],
-        "runner": "ray",
-        "exchange_directory": str(ray_cluster.folder),
-        "worker_directory": str(ray_cluster.folder),
-        "worker_memory_limit": "500MB",
-    }
-    del variant["slots"]
+    variant = {name: value for name, value in file.variants[0].items() if name not in ("runner", "slots")}
+    folder = str(ray_cluster.folder)
+    workers = {"exchange_directory": folder, "worker_directory": folder, "worker_memory_limit": "500MB"}
+    variant |= {**workers, "runner": "ray"}
     sqllogic.Runner(merganser.connect, tmp_path, variant).run(file)

@@ -13,7 +13,7 @@ STAGES = {"runner": "local", "tasks": "3", "slots": "2", "distribute_min_bytes":
 #: What these files show is a plan, which is another one in stages.
 ABOUT_PLANS = ("explain", "duckdb_settings")
 #: Errors that a layout which is declared and not true causes; stages do not rely on it, so they return the rows.
-BROKEN_LAYOUT = ("declared by view", "comes again", "comes time =", "in two regions")
+BROKEN_LAYOUT = ("declared by view", "comes again", "comes time =", "comes reading =", "in two regions")
 ONLY_ERRORS = {"errors"}
 
 

@@ -1,5 +1,7 @@
 """A staged query works in every kind of statement, fails as DuckDB would, and leaves nothing behind."""
 
+import os
+import signal
 import threading
 import time
 from pathlib import Path
@@ -86,6 +88,16 @@ def test_interrupt(staged, exchanges):
     threading.Timer(1.0, staged.interrupt).start()
     start = time.monotonic()
     with pytest.raises(duckdb.InterruptException):
+        staged.execute("SELECT count(*) FROM t a, t b, t c, t d WHERE a.i + b.i + c.i + d.i = -1").fetchall()
+    assert time.monotonic() - start < 60
+    assert list(exchanges.iterdir()) == []
+    assert sorted(staged.execute(QUERY).fetchall()) == EXPECTED
+
+
+def test_control_c(staged, exchanges):
+    threading.Timer(1.0, os.kill, [os.getpid(), signal.SIGINT]).start()
+    start = time.monotonic()
+    with pytest.raises((KeyboardInterrupt, RuntimeError)):
         staged.execute("SELECT count(*) FROM t a, t b, t c, t d WHERE a.i + b.i + c.i + d.i = -1").fetchall()
     assert time.monotonic() - start < 60
     assert list(exchanges.iterdir()) == []

@@ -205,7 +205,7 @@ def matches(
 def matches_of_series(series, nodes, smooth, threshold, width, top) -> list[tuple]:
     if len(series) < 2:
         return []
-    times = numpy.array([time - series[0][1] for _, time, _ in series], dtype=float)
+    times = numpy.array([time - series[0][1] for _, time, _ in series], dtype=object)
     values = numpy.array([value for _, _, value in series])
     sections = smooth_sections(values, smooth, True)
     result = []
@@ -259,6 +259,7 @@ SERIES = st.lists(st.tuples(STEPS, VALUES), max_size=14)
 LIMITS = st.sampled_from([math.inf, 4, 10])
 
 
+@pytest.mark.parametrize("lane", ["fast", pytest.param("slow", marks=pytest.mark.slow)])
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     partitions=st.lists(SERIES, min_size=1, max_size=4),
@@ -272,7 +273,7 @@ LIMITS = st.sampled_from([math.inf, 4, 10])
     threads=st.integers(1, 8),
 )
 def test_matches_are_those_of_brute_force(
-    connection, partitions, begin, pattern, smooth, threshold, width, top, smooth_on_pattern, threads
+    lane, connection, partitions, begin, pattern, smooth, threshold, width, top, smooth_on_pattern, threads
 ):
     series, table = [], []
     for p, steps in enumerate(partitions):

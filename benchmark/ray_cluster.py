@@ -1,0 +1,70 @@
+"""A small Ray cluster on this machine, for the demo, the benchmarks and the tests: a head without CPUs, and nodes."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+NODES = 3
+MEMORY = 80 << 20
+# Read by Ray when it is imported. A lost node is noticed within two seconds; nothing is reported to anybody.
+os.environ.update(
+    RAY_USAGE_STATS_ENABLED="0",
+    RAY_enable_metrics_collection="0",
+    RAY_raylet_start_wait_time_s="120",
+    RAY_health_check_period_ms="500",
+    RAY_health_check_timeout_ms="1000",
+    RAY_health_check_failure_threshold="3",
+    RAY_health_check_initial_delay_ms="1000",
+)
+
+
+class SmallCluster:
+    """`folder` is private to it and short, as names of sockets must be."""
+
+    def __init__(self, folder: Path, nodes: int = NODES) -> None:
+        os.environ["RAY_TMPDIR"] = str(folder)
+        import ray
+        from ray.cluster_utils import Cluster
+
+        head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": MEMORY}
+        self.folder = folder
+        self.ray = Cluster(initialize_head=True, head_node_args=head)
+        for _ in range(nodes):
+            self.add_node(wait=False)
+        self.ray.wait_for_nodes()
+        self.address = self.ray.address
+        ray.init(address=self.address, log_to_driver=False, logging_level="ERROR")
+
+    def add_node(self, wait: bool = True) -> None:
+        self.ray.add_node(num_cpus=1, object_store_memory=MEMORY, wait=wait)
+
+    def close(self) -> None:
+        import ray
+
+        ray.shutdown()
+        self.ray.shutdown()
+
+
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="mr-", dir="/tmp"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def small_cluster(nodes: int = NODES) -> Iterator[SmallCluster]:
+    with private_folder() as folder:
+        cluster = SmallCluster(folder, nodes)
+        try:
+            yield cluster
+        finally:
+            import merganser.ray
+
+            merganser.ray.shutdown()
+            cluster.close()
