@@ -355,7 +355,7 @@ PhysicalOperator &LogicalTableFunction::CreatePlan(ClientContext &context, Physi
 	reference<PhysicalOperator> input = ProjectInput(planner, child, std::move(expressions), estimated_cardinality);
 	optional_ptr<PhysicalRegionScan> region_scan;
 	if (decision.grouping == Grouping::REGION_LOCAL) {
-		region_scan = PhysicalRegionScan::TryReplaceScan(planner, input);
+		region_scan = PhysicalRegionScan::TryReplaceScan(planner, input, scan_layout.is_recorded);
 		if (!region_scan) {
 			decision.grouping = Grouping::HASHED;
 			decision.reason = "the scan is not planned as a table scan";
