@@ -82,7 +82,8 @@ release: $(VENV)/ready
 # The fast lane under the address and undefined-behaviour sanitizers.
 sanitize: SANITIZED := build/sanitize
 sanitize: test-programs
-	$(MAKE) BUILD=$(SANITIZED) CONFIGURE="-DCMAKE_BUILD_TYPE=RelWithDebInfo -DMERGANSER_SANITIZE=ON" build
+	$(MAKE) BUILD=$(SANITIZED) build \
+	  CONFIGURE="-DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO='-O1 -g1 -DNDEBUG' -DMERGANSER_SANITIZE=ON"
 	$(BIN)/ninja -C $(SANITIZED) merganser_test
 	$(BIN)/python scripts/run_sanitized.py $(SANITIZED)
 

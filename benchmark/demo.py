@@ -8,21 +8,24 @@ import os
 
 import demo_late_materialization
 import demo_stages
+import demo_table_functions
 import duckdb
 import merganser
 from rich.console import Console
 
-PARTS = (demo_late_materialization, demo_stages)
+PARTS = (demo_late_materialization, demo_table_functions, demo_stages)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scale", type=float, default=1, help="TPC-H scale factor; 1 is 6 million rows (default: 1)")
+    parser.add_argument(
+        "--scale", type=float, default=1, help="size; 1 is 6 million rows of TPC-H and 4 million readings (default: 1)"
+    )
     scale = parser.parse_args().scale
     console = Console(highlight=False, soft_wrap=False)
     console.print(
         f"Merganser {merganser.__version__} in DuckDB {duckdb.__version__} from PyPI, {os.cpu_count()} cores, "
-        f"TPC-H scale factor {scale:g}"
+        f"size {scale:g}"
     )
     for part in PARTS:
         part.show(console, scale)

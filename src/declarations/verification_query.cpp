@@ -165,7 +165,11 @@ string VerificationQuery::ForeignKeyViolations(const Declaration &declaration) c
 }
 
 string VerificationQuery::PartitionViolations(const Declaration &declaration, const string &regions) const {
-	auto count = string("count(DISTINCT checked.") + REGION + ")";
+	auto file = string("checked.") + REGION;
+	// a hive directory is one region, however many files it has
+	auto region = "CASE WHEN regexp_matches(" + file + R"(, '[^/\\]+=[^/\\]*[/\\][^/\\]+$') THEN regexp_replace()" +
+	              file + R"(, '[/\\][^/\\]*$', '') ELSE )" + file + " END";
+	auto count = "count(DISTINCT " + region + ")";
 	return Groups(declaration.columns, regions, count, " HAVING " + count + " > 1", "regions");
 }
 

@@ -2,7 +2,9 @@
 
 #include "grouping/input_origin.hpp"
 #include "grouping/order_comparison.hpp"
+#include "grouping/storage_regions.hpp"
 
+#include "duckdb/parallel/task_scheduler.hpp"
 #include "duckdb/planner/expression/bound_reference_expression.hpp"
 
 namespace merganser {
@@ -164,6 +166,22 @@ bool CanBeVerified(const LogicalTableFunction &function) {
 	});
 }
 
+string SortedDifferently(const StorageRegions &regions, const string &sorted, const Wanted &wanted,
+                         const vector<string> &names) {
+	if (!regions.AreSingleFiles()) {
+		return "a region is a directory of several files";
+	}
+	return "regions are sorted by " + sorted + ", not by " + wanted.partition.ToString(names) + " and then " +
+	       wanted.ordering.ToString(names);
+}
+
+//! Whether threads that each sort whole regions are all busy for about the same time.
+bool ThreadsShareEvenly(ClientContext &context, const StorageRegions &regions) {
+	const double most = 1.5;
+	auto threads = static_cast<double>(TaskScheduler::GetScheduler(context).NumberOfThreads());
+	return threads == 1 || (regions.IsFiles() && regions.LargestShare(context) * threads <= most);
+}
+
 GroupingDecision ChooseForScan(ClientContext &context, LogicalTableFunction &function, const InputOrigin &origin,
                                const LogicalGet &get, const GroupingDecision &otherwise, ScanLayout &layout) {
 	auto result = otherwise;
@@ -184,15 +202,22 @@ GroupingDecision ChooseForScan(ClientContext &context, LogicalTableFunction &fun
 		                ", which are not all in the partition set " + wanted.partition.ToString(names);
 		return result;
 	}
-	if (!LeadingColumnsAre(sorted, wanted.partition) ||
-	    !sorted.Satisfies(wanted.ordering, wanted.partition.Columns()) || !CanBeVerified(function)) {
-		result.reason = "regions are sorted by " + sorted.ToString(names) + ", not by " +
-		                wanted.partition.ToString(names) + " and then " + wanted.ordering.ToString(names);
+	StorageRegions regions(get.bind_data.get());
+	auto whole = "regions hold whole groups of " + local.ToString(names);
+	if (regions.AreSingleFiles() && LeadingColumnsAre(sorted, wanted.partition) &&
+	    sorted.Satisfies(wanted.ordering, wanted.partition.Columns()) && CanBeVerified(function)) {
+		result.grouping = Grouping::REGION_LOCAL;
+		result.reason = whole + ", sorted by " + sorted.ToString(names) + ": " + layout.source;
 		return result;
 	}
-	result.grouping = Grouping::REGION_LOCAL;
-	result.reason = "regions hold whole groups of " + local.ToString(names) + ", sorted by " + sorted.ToString(names) +
-	                ": " + layout.source;
+	auto unsorted = SortedDifferently(regions, sorted.ToString(names), wanted, names);
+	if (ThreadsShareEvenly(context, regions)) {
+		result.grouping = Grouping::REGION_LOCAL;
+		result.sorts_regions = true;
+		result.reason = whole + ": " + layout.source + "; each is sorted by itself: " + unsorted;
+	} else {
+		result.reason = unsorted + ", and too much of the data lies in one region to sort each by itself";
+	}
 	return result;
 }
 

@@ -15,7 +15,7 @@ namespace merganser {
 enum class Grouping : uint8_t {
 	ROWS,         //! row semantics: no partitions
 	FUSED,        //! the input is a table function with the same partition set
-	REGION_LOCAL, //! every storage region holds whole partitions, in order
+	REGION_LOCAL, //! every storage region holds whole partitions
 	HASHED,       //! hashed into bins, each sorted
 	SINGLE        //! one instance over the whole input, sorted if need be
 };
@@ -26,6 +26,8 @@ struct GroupingDecision {
 	string reason;
 	//! Whether several threads each have a part of the partitions.
 	bool parallel = false;
+	//! REGION_LOCAL: the regions are not in the call's order, each is sorted by itself.
+	bool sorts_regions = false;
 
 	string Name() const;
 };

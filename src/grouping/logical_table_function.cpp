@@ -3,6 +3,7 @@
 #include "grouping/choose_grouping.hpp"
 #include "grouping/partitioned_sort.hpp"
 #include "grouping/physical_table_function.hpp"
+#include "grouping/region_sort.hpp"
 #include "grouping/table_function_sql.hpp"
 
 #include "decision_log.hpp"
@@ -249,6 +250,7 @@ InsertionOrderPreservingMap<string> LogicalTableFunction::ParamsToString() const
 //===--------------------------------------------------------------------===//
 ProcessorLayout LogicalTableFunction::Layout() const {
 	ProcessorLayout result;
+	result.function = definition.name;
 	for (auto &expression : expressions) {
 		result.input_types.push_back(expression->GetReturnType());
 	}
@@ -306,13 +308,18 @@ static PhysicalOperator &PlanHashed(PhysicalPlanGenerator &planner, PhysicalOper
 	return sort;
 }
 
-static PhysicalOperator &PlanSingle(PhysicalPlanGenerator &planner, PhysicalOperator &input,
-                                    const ProcessorLayout &layout, const vector<OrderItem> &ordering) {
+static vector<OrderItem> PartitionsThenOrder(const ProcessorLayout &layout, const vector<OrderItem> &ordering) {
 	vector<OrderItem> items;
 	for (auto column : layout.partition_columns) {
 		items.push_back(OrderItem {column, OrderType::ASCENDING, OrderByNullType::NULLS_LAST});
 	}
 	items.insert(items.end(), ordering.begin(), ordering.end());
+	return items;
+}
+
+static PhysicalOperator &PlanSingle(PhysicalPlanGenerator &planner, PhysicalOperator &input,
+                                    const ProcessorLayout &layout, const vector<OrderItem> &ordering) {
+	auto items = PartitionsThenOrder(layout, ordering);
 	if (items.empty()) {
 		return input;
 	}
@@ -352,6 +359,10 @@ PhysicalOperator &LogicalTableFunction::CreatePlan(ClientContext &context, Physi
 		if (!region_scan) {
 			decision.grouping = Grouping::HASHED;
 			decision.reason = "the scan is not planned as a table scan";
+		} else if (decision.sorts_regions) {
+			promise.ordering.clear(); // the sort sees to it
+			input = planner.Make<PhysicalRegionSort>(
+			    input.get(), *region_scan, SortOrders(PartitionsThenOrder(layout, ordering), layout.input_types));
 		}
 	}
 	RecordDecision(context, definition.name, decision, description);

@@ -20,9 +20,35 @@ public:
 		                                     op.op_state->Cast<RegionVerificationState>());
 	}
 
+	void Push(DataChunk &input) {
+		stream.Push(input);
+		has_pushed = true;
+		pushed_rows = input.size();
+		for (auto &column : input.data) {
+			pushed.push_back(column.GetBufferRef());
+		}
+	}
+
+	void Retain() {
+		stream.Retain();
+		has_pushed = false;
+		pushed.clear();
+	}
+
+	bool IsPushed(const DataChunk &input) const {
+		return pushed_rows == input.size() &&
+		       std::equal(pushed.begin(), pushed.end(), input.data.begin(), input.data.end(),
+		                  [](const buffer_ptr<VectorBuffer> &buffer, const Vector &column) {
+			                  return buffer == column.GetBufferRef();
+		                  });
+	}
+
 	unique_ptr<RegionVerification> verification;
 	ProcessorStream stream;
-	bool pushed = false;
+	//! The chunk whose output is not all fetched yet. Referred to, so that another chunk cannot be taken for it.
+	vector<buffer_ptr<VectorBuffer>> pushed;
+	idx_t pushed_rows = 0;
+	bool has_pushed = false;
 	bool finished = false;
 };
 
@@ -57,15 +83,16 @@ unique_ptr<OperatorState> PhysicalTableFunction::GetOperatorState(ExecutionConte
 OperatorResultType PhysicalTableFunction::Execute(ExecutionContext &context, DataChunk &input, DataChunk &chunk,
                                                   GlobalOperatorState &gstate, OperatorState &state_p) const {
 	auto &state = state_p.Cast<TableFunctionState>();
-	if (!state.pushed) {
-		state.stream.Push(input);
-		state.pushed = true;
+	if (!state.has_pushed) {
+		state.Push(input);
+	} else if (!state.IsPushed(input)) {
+		// A LIMIT above has seen enough, and DuckDB flushes the operators below, which fetches what is left of nothing
+		return OperatorResultType::FINISHED;
 	}
 	if (state.stream.Next(chunk)) {
 		return OperatorResultType::HAVE_MORE_OUTPUT;
 	}
-	state.stream.Retain();
-	state.pushed = false;
+	state.Retain();
 	return OperatorResultType::NEED_MORE_INPUT;
 }
 
@@ -73,6 +100,9 @@ OperatorFinalizeResultType PhysicalTableFunction::FinalExecute(ExecutionContext 
                                                                GlobalOperatorState &gstate,
                                                                OperatorState &state_p) const {
 	auto &state = state_p.Cast<TableFunctionState>();
+	if (state.has_pushed) {
+		return OperatorFinalizeResultType::FINISHED; // as in Execute
+	}
 	if (!state.finished) {
 		state.stream.Finish();
 		state.finished = true;

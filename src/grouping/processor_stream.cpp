@@ -142,7 +142,11 @@ void ProcessorStream::Retain() {
 	if (layout.pass_through) {
 		DropReleased();
 		if (released < current_end) {
-			Hold(MaxValue(released, current_start) - current_start);
+			try {
+				Hold(MaxValue(released, current_start) - current_start);
+			} catch (const OutOfMemoryException &reason) {
+				ThrowTooManyHeld(reason);
+			}
 		}
 	}
 	if (!layout.partition_columns.empty() && key_row.IsValid()) {
@@ -196,6 +200,15 @@ void ProcessorStream::Hold(idx_t begin) {
 	}
 	// a long partition leaves many spare chunks behind: keep one
 	spare.resize(MinValue<idx_t>(spare.size(), 1));
+}
+
+void ProcessorStream::ThrowTooManyHeld(const OutOfMemoryException &reason) const {
+	throw OutOfMemoryException("%s: %llu rows of one partition are held until the rows after them decide about them "
+	                           "(SESSION: until the session "
+	                           "closes), and with the columns that are used they do not fit into memory_limit. Use "
+	                           "fewer columns, arguments that "
+	                           "make smaller windows, or a larger memory_limit. %s",
+	                           layout.function, current_end - released, ErrorData(reason).RawMessage());
 }
 
 optional_ptr<ProcessorStream::HeldRows> ProcessorStream::HeldAt(idx_t position) {

@@ -25,6 +25,8 @@ namespace merganser {
 
 //! Which columns go where.
 struct ProcessorLayout {
+	//! The function's name, for messages.
+	string function;
 	enum class Source : uint8_t { PROPER, PARTITION, INPUT };
 	struct OutputColumn {
 		Source source;
@@ -95,6 +97,7 @@ private:
 	void CloseOwnChunk();
 	void DropReleased();
 	void Hold(idx_t begin);
+	[[noreturn]] void ThrowTooManyHeld(const OutOfMemoryException &reason) const;
 	HeldRows &RoomForHeldRows();
 	optional_ptr<HeldRows> HeldAt(idx_t position);
 	void FillProper(DataChunk &output, idx_t first_run);

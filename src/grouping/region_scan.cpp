@@ -35,10 +35,10 @@ void OpenRegion(ExecutionContext &context, const PhysicalRegionScan &op, RegionS
 	state.local.reset();
 	state.global.reset();
 	optional_ptr<const FunctionData> bind_data = scan.bind_data.get();
-	if (!op.files.empty()) {
+	if (op.regions.IsFiles()) {
 		state.bind_data = scan.bind_data->Copy();
 		state.bind_data->Cast<MultiFileBindData>().file_list =
-		    make_shared_ptr<SimpleMultiFileList>(vector<OpenFileInfo> {op.files[region]});
+		    make_shared_ptr<SimpleMultiFileList>(op.regions.Files(region));
 		bind_data = state.bind_data.get();
 	}
 	optional_ptr<TableFilterSet> filters = scan.table_filters.get();
@@ -59,7 +59,7 @@ void OpenRegion(ExecutionContext &context, const PhysicalRegionScan &op, RegionS
 //! False at the region's end.
 bool ScanRegion(ExecutionContext &context, const PhysicalRegionScan &op, RegionScanLocalSource &state,
                 DataChunk &chunk) {
-	auto bind_data = op.files.empty() ? op.scan.bind_data.get() : state.bind_data.get();
+	auto bind_data = op.regions.IsFiles() ? state.bind_data.get() : op.scan.bind_data.get();
 	while (true) {
 		TableFunctionInput input(bind_data, state.local.get(), state.global.get());
 		input.async_result = AsyncResultType::IMPLICIT;
@@ -77,11 +77,8 @@ bool ScanRegion(ExecutionContext &context, const PhysicalRegionScan &op, RegionS
 } // namespace
 
 PhysicalRegionScan::PhysicalRegionScan(PhysicalPlan &plan, PhysicalTableScan &scan)
-    : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, scan.types, scan.estimated_cardinality), scan(scan) {
-	auto multi_file = dynamic_cast<MultiFileBindData *>(scan.bind_data.get());
-	if (multi_file) {
-		files = multi_file->file_list->GetAllFiles();
-	}
+    : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, scan.types, scan.estimated_cardinality), scan(scan),
+      regions(scan.bind_data.get()) {
 }
 
 optional_ptr<PhysicalRegionScan> PhysicalRegionScan::TryReplaceScan(PhysicalPlanGenerator &planner,
@@ -102,12 +99,12 @@ optional_ptr<PhysicalRegionScan> PhysicalRegionScan::TryReplaceScan(PhysicalPlan
 
 InsertionOrderPreservingMap<string> PhysicalRegionScan::ParamsToString() const {
 	auto result = scan.ParamsToString();
-	result["Regions"] = to_string(files.empty() ? 1 : files.size());
+	result["Regions"] = to_string(regions.Count());
 	return result;
 }
 
 string PhysicalRegionScan::RegionName(idx_t region) const {
-	return files.empty() ? scan.GetName() : files[region].path;
+	return regions.IsFiles() ? regions.Name(region) : scan.GetName();
 }
 
 shared_ptr<const RegionPosition> PhysicalRegionScan::Position(ExecutionContext &context) const {
@@ -115,9 +112,14 @@ shared_ptr<const RegionPosition> PhysicalRegionScan::Position(ExecutionContext &
 	return positions.at(&context.thread);
 }
 
+void PhysicalRegionScan::SetPosition(ExecutionContext &context, shared_ptr<const RegionPosition> position) const {
+	lock_guard<mutex> guard(positions_lock);
+	positions[&context.thread] = std::move(position);
+}
+
 unique_ptr<GlobalSourceState> PhysicalRegionScan::GetGlobalSourceState(ClientContext &context) const {
 	auto result = make_uniq<RegionScanSource>();
-	result->regions = files.empty() ? 1 : files.size();
+	result->regions = regions.Count();
 	if (scan.dynamic_filters && scan.dynamic_filters->HasFilters()) {
 		result->dynamic_filters = scan.dynamic_filters->GetFinalTableFilters(scan, scan.table_filters.get());
 	}
@@ -128,8 +130,7 @@ unique_ptr<LocalSourceState> PhysicalRegionScan::GetLocalSourceState(ExecutionCo
                                                                      GlobalSourceState &state) const {
 	auto result = make_uniq<RegionScanLocalSource>();
 	result->position = make_shared_ptr<RegionPosition>();
-	lock_guard<mutex> guard(positions_lock);
-	positions[&context.thread] = result->position;
+	SetPosition(context, result->position);
 	return std::move(result);
 }
 

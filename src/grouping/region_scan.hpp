@@ -3,7 +3,7 @@
 //
 // grouping/region_scan.hpp
 //
-// The region-local grouping's source: a scan whose threads each take a whole region (a file; all of a DuckDB table) and
+// The region-local grouping's source: a scan whose threads each take a whole region (storage_regions.hpp) and
 // read it from its first row to its last before they take the next. So filter, projection and every fused table
 // function above run in one pipeline per thread, and a partition that lies in one region passes through one thread, in
 // order. Wraps the table scan that DuckDB planned, with its columns and pushed-down filters. Rows come out in the order
@@ -12,7 +12,7 @@
 
 #pragma once
 
-#include "settings.hpp"
+#include "grouping/storage_regions.hpp"
 
 #include "duckdb/execution/operator/scan/physical_table_scan.hpp"
 
@@ -36,11 +36,13 @@ public:
 		return "REGION_SCAN";
 	}
 	InsertionOrderPreservingMap<string> ParamsToString() const override;
-	//! Names the region for messages: the file's path.
+	//! Names the region for messages: the path of the file or directory.
 	string RegionName(idx_t region) const;
 	//! The position of the thread this context belongs to. DuckDB makes a thread's source state before its operators'
-	//! states.
+	//! states, and those in the order of the pipeline.
 	shared_ptr<const RegionPosition> Position(ExecutionContext &context) const;
+	//! For an operator that holds rows back: the position that operators above it are to see.
+	void SetPosition(ExecutionContext &context, shared_ptr<const RegionPosition> position) const;
 
 	bool IsSource() const override {
 		return true;
@@ -60,8 +62,7 @@ public:
 	ProgressData GetProgress(ClientContext &context, GlobalSourceState &state) const override;
 
 	PhysicalTableScan &scan;
-	//! Empty for a DuckDB table, which is one region.
-	vector<OpenFileInfo> files;
+	const StorageRegions regions;
 
 protected:
 	SourceResultType GetDataInternal(ExecutionContext &context, DataChunk &chunk,
@@ -69,7 +70,7 @@ protected:
 
 private:
 	mutable mutex positions_lock;
-	mutable unordered_map<const ThreadContext *, shared_ptr<RegionPosition>> positions;
+	mutable unordered_map<const ThreadContext *, shared_ptr<const RegionPosition>> positions;
 };
 
 } // namespace merganser

@@ -1,12 +1,16 @@
 #include "stages/stage_planner.hpp"
 
 #include "stages/plan_columns.hpp"
+#include "stages/sliced_files.hpp"
 
 #include "duckdb/planner/operator/list.hpp"
 
 namespace merganser {
 
 namespace {
+
+//! What every task may read again for itself rather than from an exchange.
+const idx_t MOST_REPEATED_ROWS = 2048;
 
 bool EveryRowMayGoToAllTasks(JoinType type, bool right_side) {
 	switch (type) {
@@ -70,19 +74,24 @@ Partitioning StagePlanner::CutJoin(Slot &op) {
 	if (!IsSelfContained(*op->children[0]) || !IsSelfContained(*op->children[1])) {
 		return OneTask(op, "a join inside a correlated subquery runs in one task");
 	}
+	auto kind = KindOf(*op);
+	auto repeat_right = EveryRowMayGoToAllTasks(kind, true) && MayRepeat(*op->children[1]);
 	auto left = Cut(op->children[0]);
+	if (repeat_right && !left.IsOneTask()) {
+		Repeat(op->children[1]);
+		return PlanColumns::KeepAvailable(std::move(left), *op);
+	}
+	auto asof = op->type == LogicalOperatorType::LOGICAL_ASOF_JOIN;
 	auto right = Cut(op->children[1]);
 	if (left.IsOneTask() && right.IsOneTask()) {
 		return {};
 	}
-	auto kind = KindOf(*op);
 	auto keys = EqualKeys(*op);
-	auto asof = op->type == LogicalOperatorType::LOGICAL_ASOF_JOIN;
-	auto right_fits = EveryRowMayGoToAllTasks(kind, true) && !left.IsOneTask();
+	auto can_hash = PlanColumns::CanHash(keys.left);
 	auto left_fits = EveryRowMayGoToAllTasks(kind, false) && !right.IsOneTask() && !asof;
+	auto right_fits = EveryRowMayGoToAllTasks(kind, true) && !left.IsOneTask();
 	auto left_bytes = Bytes(*op->children[0]);
 	auto right_bytes = Bytes(*op->children[1]);
-	auto can_hash = PlanColumns::CanHash(keys.left);
 	auto small = [&](idx_t bytes) {
 		return broadcast_bytes > 0 && bytes <= broadcast_bytes;
 	};
@@ -101,15 +110,20 @@ Partitioning StagePlanner::CutJoin(Slot &op) {
 		Gather(op->children[1], right, "this kind of join without an equality needs all rows in one task");
 		return {};
 	}
-	auto left_columns = PlanColumns::Plain(keys.left);
-	auto right_columns = PlanColumns::Plain(keys.right);
-	auto left_lies_right = left.distribution == Distribution::HASHED && left.keys == left_columns;
-	auto right_lies_right = right.distribution == Distribution::HASHED && right.keys == right_columns;
-	if (!left_lies_right) {
-		Hash(op->children[0], left, std::move(keys.left), "left side of the join by its keys");
+	return HashBothSides(op, left, right, std::move(keys.left), std::move(keys.right));
+}
+
+Partitioning StagePlanner::HashBothSides(Slot &op, const Partitioning &left, const Partitioning &right,
+                                         vector<unique_ptr<Expression>> left_keys,
+                                         vector<unique_ptr<Expression>> right_keys) {
+	auto kind = KindOf(*op);
+	auto left_columns = PlanColumns::Plain(left_keys);
+	auto right_columns = PlanColumns::Plain(right_keys);
+	if (left.distribution != Distribution::HASHED || left.keys != left_columns) {
+		Hash(op->children[0], left, std::move(left_keys), "left side of the join by its keys");
 	}
-	if (!right_lies_right) {
-		Hash(op->children[1], right, std::move(keys.right), "right side of the join by its keys");
+	if (right.distribution != Distribution::HASHED || right.keys != right_columns) {
+		Hash(op->children[1], right, std::move(right_keys), "right side of the join by its keys");
 	}
 	auto left_survives = kind != JoinType::RIGHT && kind != JoinType::OUTER && !left_columns.empty();
 	auto right_survives = kind == JoinType::RIGHT && !right_columns.empty();
@@ -117,6 +131,29 @@ Partitioning StagePlanner::CutJoin(Slot &op) {
 		return {Distribution::SPLIT, {}};
 	}
 	return PlanColumns::KeepAvailable({Distribution::HASHED, left_survives ? left_columns : right_columns}, *op);
+}
+
+bool StagePlanner::MayRepeat(const LogicalOperator &op) {
+	if (op.type == LogicalOperatorType::LOGICAL_PROJECTION || op.type == LogicalOperatorType::LOGICAL_FILTER) {
+		for (auto &expression : op.expressions) {
+			if (expression->IsVolatile()) {
+				return false;
+			}
+		}
+		return MayRepeat(*op.children[0]);
+	}
+	if (op.type != LogicalOperatorType::LOGICAL_GET || !op.children.empty()) {
+		return false;
+	}
+	auto scan = SlicedFiles::TrySlice(context, op.Cast<LogicalGet>());
+	return scan && scan->rows_are_known && scan->Rows() <= MOST_REPEATED_ROWS && scan->files.size() == 1 &&
+	       broadcast_bytes > 0;
+}
+
+//! Cheaper than a stage of its own for so few rows.
+void StagePlanner::Repeat(Slot &op) {
+	KeepWhole(op);
+	pending_reasons.push_back("each task reads a whole file of few rows");
 }
 
 } // namespace merganser

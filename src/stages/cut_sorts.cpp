@@ -85,7 +85,9 @@ Partitioning StagePlanner::CutTopN(Slot &op) {
 	for (auto &order : top.orders) {
 		orders.push_back(order.Copy());
 	}
-	auto local = make_uniq<LogicalTopN>(std::move(orders), top.limit + top.offset, 0);
+	// DuckDB may have left out row groups for the offset; a stage reads them.
+	auto offset = top.unpruned_offset.IsValid() ? top.unpruned_offset.GetIndex() : top.offset;
+	auto local = make_uniq<LogicalTopN>(std::move(orders), top.limit + offset, 0);
 	local->children.push_back(std::move(op->children[0]));
 	op->children[0] = std::move(local);
 	Gather(op->children[0], delivered, "the first rows of each task, for the first of all");
@@ -102,6 +104,7 @@ Partitioning StagePlanner::CutLimit(Slot &op) {
 	    limit.offset_val.Type() == LimitNodeType::UNSET || limit.offset_val.Type() == LimitNodeType::CONSTANT_VALUE;
 	if (limit.limit_val.Type() == LimitNodeType::CONSTANT_VALUE && offset_is_known) {
 		auto offset = limit.offset_val.Type() == LimitNodeType::UNSET ? 0 : limit.offset_val.GetConstantValue();
+		offset = limit.unpruned_offset.IsValid() ? limit.unpruned_offset.GetIndex() : offset;
 		auto rows = limit.limit_val.GetConstantValue() + offset;
 		auto local =
 		    make_uniq<LogicalLimit>(BoundLimitNode::ConstantValue(NumericCast<int64_t>(rows)), BoundLimitNode());

@@ -1,14 +1,15 @@
 #include "stages/plan_copy.hpp"
 
+#include "stages/plan_columns.hpp"
 #include "stages/sliced_files.hpp"
+
+#include "duckdb/common/multi_file/multi_file_function.hpp"
+#include "duckdb/common/multi_file/multi_file_reader.hpp"
+#include "duckdb/common/multi_file/multi_file_states.hpp"
 
 namespace merganser {
 
 namespace {
-
-bool IsScanOfTheSession(const LogicalOperator &op) {
-	return !SlicedFiles::MaySlice(op.Cast<LogicalGet>());
-}
 
 //! Puts the children back however the copy ends.
 class DetachedChildren {
@@ -25,15 +26,29 @@ private:
 	vector<unique_ptr<LogicalOperator>> children;
 };
 
-//! Nothing where DuckDB cannot copy the scan.
-unique_ptr<LogicalOperator> TryCopyScan(ClientContext &context, const LogicalOperator &scan) {
-	try {
-		return scan.Copy(context);
-	} catch (const NotImplementedException &) {
-		return nullptr;
-	} catch (const SerializationException &) {
-		return nullptr;
+//! Knows the files and what is read of them; enough to be exported, not to be executed. DuckDB's copy would forget
+//! which files it pruned, and there is none of a CSV scan.
+unique_ptr<LogicalOperator> CopyOfFileScan(const LogicalGet &scan) {
+	auto bind_data = make_uniq<MultiFileBindData>();
+	bind_data->file_list = scan.bind_data->Cast<MultiFileBindData>().file_list;
+	auto function = scan.function;
+	function.cardinality = nullptr;
+	function.get_bind_info = nullptr;
+	auto result = make_uniq<LogicalGet>(scan.table_index, std::move(function), std::move(bind_data),
+	                                    scan.returned_types, scan.names, scan.virtual_columns);
+	result->GetMutableColumnIds() = scan.GetColumnIds();
+	result->projection_ids = scan.projection_ids;
+	result->table_filters = std::move(*scan.table_filters.Copy());
+	result->parameters = scan.parameters;
+	result->named_parameters = scan.named_parameters;
+	result->source_ordinality = scan.source_ordinality;
+	result->extra_info.file_filters = scan.extra_info.file_filters;
+	result->extra_info.total_files = scan.extra_info.total_files;
+	result->extra_info.filtered_files = scan.extra_info.filtered_files;
+	if (scan.extra_info.file_filter_expressions) {
+		result->extra_info.file_filter_expressions = PlanColumns::Copies(*scan.extra_info.file_filter_expressions);
 	}
+	return std::move(result);
 }
 
 unique_ptr<LogicalOperator> CopyWithoutChildren(ClientContext &context, LogicalOperator &op) {
@@ -80,8 +95,10 @@ PhysicalOperator &LogicalSessionRows::CreatePlan(ClientContext &context, Physica
 unique_ptr<LogicalOperator> PlanCopy::Of(ClientContext &context, unique_ptr<LogicalOperator> &plan) {
 	unique_ptr<LogicalOperator> result;
 	if (plan->type == LogicalOperatorType::LOGICAL_GET && plan->children.empty()) {
-		result = IsScanOfTheSession(*plan) ? nullptr : TryCopyScan(context, *plan);
-		if (!result) {
+		auto &scan = plan->Cast<LogicalGet>();
+		if (SlicedFiles::MaySlice(scan)) {
+			result = CopyOfFileScan(scan);
+		} else {
 			result = make_uniq<LogicalSessionRows>(plan);
 		}
 	} else {

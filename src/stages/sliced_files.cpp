@@ -72,7 +72,7 @@ unordered_map<string, SlicedScan::File> ReadSizes(ClientContext &context, const 
 }
 
 //! In the order of the scan. A slice selects by path, so it reads a file that is listed twice as often as the whole
-//! scan does: it is listed once here. Nothing where one is not known.
+//! scan does: it is listed once here.
 vector<SlicedScan::File> InOrder(const vector<OpenFileInfo> &files,
                                  const unordered_map<string, SlicedScan::File> &by_path) {
 	vector<SlicedScan::File> result;
@@ -80,7 +80,7 @@ vector<SlicedScan::File> InOrder(const vector<OpenFileInfo> &files,
 	for (auto &file : files) {
 		auto entry = by_path.find(file.path);
 		if (entry == by_path.end()) {
-			return {};
+			throw NotImplementedException("the size of \"%s\" is not known", file.path);
 		}
 		if (listed.insert(file.path).second) {
 			result.push_back(entry->second);
@@ -96,7 +96,11 @@ bool SlicedFiles::MaySlice(const LogicalGet &get) {
 		return false;
 	}
 	if (get.parameters.size() != 1 || !get.scan_partition_indices.empty() || get.ordinality_idx.IsValid() ||
-	    get.has_pushed_projection || get.bind_info) {
+	    get.has_pushed_projection || get.bind_info || get.extra_info.sample_options) {
+		return false;
+	}
+	auto files = get.bind_data->Cast<MultiFileBindData>().file_list->GetTotalFileCount();
+	if (files == 0 || (IsText(get) && files == 1)) {
 		return false;
 	}
 	for (auto &column : get.names) {
@@ -117,16 +121,10 @@ unique_ptr<SlicedScan> SlicedFiles::TrySlice(ClientContext &context, const Logic
 		return nullptr;
 	}
 	auto files = get.bind_data->Cast<MultiFileBindData>().file_list->GetAllFiles();
-	if (files.empty() || (IsText(get) && files.size() < 2)) {
-		return nullptr;
-	}
 	auto result = make_uniq<SlicedScan>();
 	result->rows_are_known = IsParquet(get);
 	result->whole_files = !result->rows_are_known;
 	result->files = InOrder(files, IsParquet(get) ? ReadFooters(context, files) : ReadSizes(context, files));
-	if (result->files.empty()) {
-		return nullptr;
-	}
 	result->source = Source(get);
 	return result;
 }

@@ -20,7 +20,7 @@
 namespace merganser {
 
 struct SlicedFiles {
-	//! Whether the scan is of a kind that can be sliced; TrySlice still has to find its rows.
+	//! Whether the scan is of a kind that can be sliced.
 	static bool MaySlice(const LogicalGet &get);
 	//! Files and rows of the scan, or nothing where it cannot be sliced.
 	static unique_ptr<SlicedScan> TrySlice(ClientContext &context, const LogicalGet &get);

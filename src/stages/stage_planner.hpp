@@ -83,6 +83,11 @@ private:
 	Partitioning CutTopN(Slot &op);
 	Partitioning CutLimit(Slot &op);
 	Partitioning CutJoin(Slot &op);
+	Partitioning HashBothSides(Slot &op, const Partitioning &left, const Partitioning &right,
+	                           vector<unique_ptr<Expression>> left_keys, vector<unique_ptr<Expression>> right_keys);
+	//! Whether the rows are so few that each task may read them all for itself.
+	bool MayRepeat(const LogicalOperator &op);
+	void Repeat(Slot &op);
 	Partitioning CutUnion(Slot &op);
 	Partitioning CutSetOperation(Slot &op);
 	Partitioning CutSharedQuery(Slot &op);

@@ -11,9 +11,9 @@
 // time column in cycles per unit of that column. Bins from (N + 1) / 2 on are negative. N: the first N rows, or the
 // rows followed by zeros, are transformed. At most 65536. NORM: 'backward' does not scale, 'forward' divides by N,
 // 'ortho' by the square root of N. SAMPLE_INTERVAL: by default (last time - first time) / (rows - 1). Gaps between rows
-// are not looked at. Holds: N values per numeric column. Not splittable. Errors: ORDER BY other than TIMECOL ascending;
-// times that do not ascend strictly; a NULL, infinite or NaN value, which would leave no bin of its column usable; one
-// row without SAMPLE_INTERVAL; more than 65536 rows without N.
+// are not looked at. Holds: N values per numeric column, 16 bytes each, within memory_limit. Not splittable. Errors:
+// ORDER BY other than TIMECOL ascending; times that do not ascend strictly; a NULL, infinite or NaN value, which would
+// leave no bin of its column usable; one row without SAMPLE_INTERVAL; more than 65536 rows without N.
 //===----------------------------------------------------------------------===//
 
 #pragma once

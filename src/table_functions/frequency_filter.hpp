@@ -7,9 +7,9 @@
 //   FrequencyFilter::Bind(arguments, clears)
 // The non-NULL finite values of a column, n of them, are taken as equally spaced; the other rows stay NULL. Values are
 // transformed by an FFT of length n. Output: the partition columns, the time column, and lowpass(c) or highpass(c)
-// DOUBLE per numeric column c, one row per input row. Holds: a partition's times and values, at most 65536 rows.
-// Errors: ORDER BY other than TIMECOL ascending; no numeric column; WPASS outside (0, 1); a NULL time; a longer
-// partition.
+// DOUBLE per numeric column c, one row per input row. Holds: a partition's times and values, at most 65536 rows, within
+// memory_limit. Errors: ORDER BY other than TIMECOL ascending; no numeric column; WPASS outside (0, 1); a NULL time; a
+// longer partition.
 //===----------------------------------------------------------------------===//
 
 #pragma once

@@ -305,7 +305,7 @@ private:
 template <class T>
 class LttbProcessor : public Processor {
 public:
-	LttbProcessor(const BoundLttb &bound, ClientContext &context) : bound(bound), times(context) {
+	LttbProcessor(const BoundLttb &bound, ClientContext &context) : bound(bound), context(context), times(context) {
 		for (auto type : bound.column_types) {
 			columns.push_back(MakePointSeries(type, context, times));
 		}
@@ -366,6 +366,9 @@ private:
 			pickers.emplace_back(*column, window);
 		}
 		while (window.Next()) {
+			if (context.IsInterrupted()) {
+				throw InterruptException();
+			}
 			output.NewRow();
 			bound.windows.SetColumns<T>(output, window.number);
 			for (idx_t column = 0; column < columns.size(); column++) {
@@ -384,6 +387,7 @@ private:
 	}
 
 	const BoundLttb &bound;
+	ClientContext &context;
 	BufferArray<int64_t> times;
 	vector<unique_ptr<PointSeries>> columns;
 };

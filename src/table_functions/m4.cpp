@@ -2,6 +2,7 @@
 
 #include "table_functions/participating_columns.hpp"
 #include "table_functions/sliding_windows.hpp"
+#include "table_functions/text_collation.hpp"
 #include "table_functions/time_dispatch.hpp"
 
 #include "duckdb/common/deque.hpp"
@@ -278,7 +279,7 @@ unique_ptr<Processor> BoundM4::MakeProcessor(ClientContext &context) const {
 	return MakeForTimeType<M4Processor>(time_type, *this);
 }
 
-bool IsComparable(const LogicalType &type) {
+bool IsComparable(ClientContext &context, const LogicalType &type) {
 	switch (type.id()) {
 	case LogicalTypeId::BLOB:
 	case LogicalTypeId::BIT:
@@ -286,7 +287,7 @@ bool IsComparable(const LogicalType &type) {
 	case LogicalTypeId::GEOMETRY:
 		return false;
 	case LogicalTypeId::VARCHAR:
-		return StringType::GetCollation(type).empty();
+		return !TextCollation::Applies(context, type);
 	default:
 		return !type.IsNested();
 	}
@@ -315,7 +316,7 @@ unique_ptr<BoundProcessor> M4Function::Bind(ClientContext &context, const BoundA
 	auto columns = ParticipatingColumns::All(table, time.column);
 	for (auto column : columns) {
 		auto &type = table.types[column];
-		if (!IsComparable(type)) {
+		if (!IsComparable(context, type)) {
 			throw BinderException(
 			    "M4: The type of the column [%s] is not comparable. It is %s; leave the column out of the input: "
 			    "DATA => (SELECT ... FROM ...)",

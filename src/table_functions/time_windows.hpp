@@ -17,7 +17,7 @@
 //   windows that start before ORIGIN come and go with t; here all that hold t come.
 // * CUMULATE: the TUMBLE window's start with every end start + j * STEP after t. SIZE has to be a multiple of STEP.
 // Bounds beyond the type's range are its largest value. Times with zone are windowed as instants (UTC).
-// Errors: a NULL time; sizes that are not positive; more than a million windows per row.
+// Errors: a NULL or infinite time; sizes that are not positive; more than a million windows per row.
 //===----------------------------------------------------------------------===//
 
 #pragma once

@@ -1,5 +1,7 @@
 #include "table_functions/variation.hpp"
 
+#include "table_functions/text_collation.hpp"
+
 #include "duckdb/common/operator/comparison_operators.hpp"
 #include "duckdb/common/vector_operations/vector_operations.hpp"
 #include "duckdb/storage/buffer_manager.hpp"
@@ -205,10 +207,11 @@ unique_ptr<BoundProcessor> VariationFunction::Bind(ClientContext &context, const
 		    "not 0. It is %s, and TINYINT, SMALLINT, INTEGER, BIGINT, FLOAT and DOUBLE are allowed",
 		    name, arguments.Table().names[column], result->type.ToString());
 	}
-	if (result->type.id() == LogicalTypeId::VARCHAR && !StringType::GetCollation(result->type).empty()) {
+	if (TextCollation::Applies(context, result->type)) {
 		throw BinderException(
-		    "%s: The column [%s] has a collation, which is not supported. Use a column without collation", name,
-		    arguments.Table().names[column]);
+		    "%s: The column [%s] has a collation, which is not supported. Use a column without collation, "
+		    "and no default_collation",
+		    name, arguments.Table().names[column]);
 	}
 	result->names = {"window_index"};
 	result->types = {LogicalType::BIGINT};

@@ -1,4 +1,4 @@
-"""What the tests of stages share: settings that cut even tiny queries, and comparing rows with those of plain DuckDB."""
+"""What the tests of stages share: settings that cut even tiny queries, and comparing rows with plain DuckDB's."""
 
 import math
 
@@ -44,7 +44,9 @@ def most_tasks(connection: duckdb.DuckDBPyConnection, query: str) -> int:
 
 
 def reasons(connection: duckdb.DuckDBPyConnection, query: str) -> str:
-    return "; ".join(row[0] for row in connection.execute("SELECT reason FROM merganser_stages($1)", [query]).fetchall())
+    return "; ".join(
+        row[0] for row in connection.execute("SELECT reason FROM merganser_stages($1)", [query]).fetchall()
+    )
 
 
 def check(connection: duckdb.DuckDBPyConnection, query: str, ordered: bool = False) -> int:

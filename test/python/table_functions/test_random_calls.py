@@ -53,15 +53,16 @@ VALUES = [None, math.nan, math.inf, -math.inf, 0.0, -0.0]
 class Table:
     """Rows (r, k, n, time, v): r numbers them, k and n are keys, time is an integer in the type's unit."""
 
-    def __init__(self, seed: int, partitions: int, size: int, time_type: str, special: bool, distinct_times: bool):
+    def __init__(self, seed: int, shape: tuple[int, int], time_type: str, special: bool, distinct_times: bool):
         random = numpy.random.default_rng(seed)
+        partitions, size = shape
         begin = BEGINNINGS[time_type][random.integers(len(BEGINNINGS[time_type]))]
         self.time_type = time_type
         self.rows = []
         for p in range(partitions):
             k = TEXTS[random.integers(len(TEXTS))]
             n = NUMBERS[p] if p < len(NUMBERS) else p
-            length = int(random.integers(size + 1))
+            length = int(random.integers((min(size, 200) if time_type == "SMALLINT" else size) + 1))
             steps = random.choice([1, 2, 5, 50] if distinct_times else [0, 1, 2, 5, 50], length)
             times = begin + numpy.cumsum(steps * (SCALE.get(time_type, 1)))
             values = numpy.round(random.normal(scale=3, size=length), 1)
@@ -96,24 +97,25 @@ class Table:
         return length * SCALE.get(self.time_type, 1)
 
 
-TABLES = st.builds(
-    Table,
-    seed=st.integers(0, 2**32),
-    partitions=st.sampled_from([0, 1, 3, 40]),
-    size=st.sampled_from([0, 1, 2, 9, 60]),
-    time_type=st.sampled_from(list(TIMES)),
-    special=st.booleans(),
-    distinct_times=st.just(False),
-)
-SERIES = st.builds(
-    Table,
-    seed=st.integers(0, 2**32),
-    partitions=st.sampled_from([0, 1, 3]),
-    size=st.sampled_from([0, 1, 2, 9, 60]),
-    time_type=st.sampled_from(list(TIMES)),
-    special=st.booleans(),
-    distinct_times=st.just(True),
-)
+# (partitions, most rows in one)
+SHAPES = [(0, 0), (1, 0), (1, 1), (1, 9), (3, 2), (3, 60), (40, 9), (40, 60)]
+BIG_SHAPES = [(3000, 2), (1, 6000), (3, 3000)]
+
+
+def tables(shapes: list[tuple[int, int]], distinct_times: bool = False) -> st.SearchStrategy[Table]:
+    return st.builds(
+        Table,
+        seed=st.integers(0, 2**32),
+        shape=st.sampled_from(shapes),
+        time_type=st.sampled_from(list(TIMES)),
+        special=st.booleans(),
+        distinct_times=st.just(distinct_times),
+    )
+
+
+TABLES = tables(SHAPES)
+BIG_TABLES = tables(SHAPES * 2 + BIG_SHAPES)
+SERIES = tables(SHAPES, distinct_times=True)
 THREADS = st.integers(1, 8)
 KEYS = st.permutations(["k", "n"])
 
@@ -168,7 +170,7 @@ def sessions(rows: list[tuple], gap: int) -> list[tuple]:
 @LANES
 @RANDOM
 @given(
-    table=TABLES,
+    table=BIG_TABLES,
     gaps=st.lists(st.sampled_from([0, 1, 5, 50, 60]), min_size=1, max_size=5),
     data=st.data(),
     threads=THREADS,
@@ -214,7 +216,7 @@ def variations(rows: list[tuple], delta: float, ignore_null: bool) -> list[tuple
 @LANES
 @RANDOM
 @given(
-    table=TABLES,
+    table=BIG_TABLES,
     delta=st.sampled_from([0, 0.1, 2, 1e300]),
     ignore_null=st.booleans(),
     keys=KEYS,
@@ -234,7 +236,7 @@ def test_variations(lane, connection, tmp_path_factory, table, delta, ignore_nul
 @LANES
 @RANDOM
 @given(
-    table=TABLES,
+    table=BIG_TABLES,
     size=st.integers(1, 9),
     slide=st.integers(1, 9),
     keys=KEYS,
@@ -275,7 +277,7 @@ def windows_of(function: str, time: int, size: int, step: int, origin: int) -> l
 @LANES
 @RANDOM
 @given(
-    table=TABLES,
+    table=BIG_TABLES,
     function=st.sampled_from(["TUMBLE", "HOP", "CUMULATE"]),
     step=st.sampled_from([1, 3, 10, 60]),
     times=st.integers(1, 4),

@@ -2,6 +2,7 @@
 
 import math
 
+import duckdb
 import merganser
 import numpy
 import pytest
@@ -89,3 +90,13 @@ def test_xcorr_is_the_correlation_of_numpy(connection, length):
     assert (numpy.isnan(actual) == (pairs == 0)).all()
     present = pairs > 0
     numpy.testing.assert_allclose(actual[present], sums[present] / pairs[present], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("call", ["FFT({} ORDER BY time)", "LOWPASS({} ORDER BY time, 'time', 0.5)"])
+def test_values_count_against_the_memory_limit(tmp_path, call):
+    config = {"memory_limit": "60MB", "threads": "1", "temp_directory": str(tmp_path / "spill")}
+    columns = ", ".join(f"i + {n} AS c{n}" for n in range(100))
+    with merganser.connect(config=config) as small:
+        query = f"SELECT count(*) FROM {call.format(f'(SELECT i AS time, {columns} FROM range(60000) r(i))')}"
+        with pytest.raises(duckdb.OutOfMemoryException):
+            small.execute(query).fetchall()

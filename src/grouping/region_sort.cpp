@@ -1,0 +1,117 @@
+#include "grouping/region_sort.hpp"
+
+#include "duckdb/common/sorting/sort.hpp"
+#include "duckdb/parallel/interrupt.hpp"
+
+namespace merganser {
+
+namespace {
+
+vector<idx_t> AllColumns(const vector<LogicalType> &types) {
+	vector<idx_t> result;
+	for (idx_t i = 0; i < types.size(); i++) {
+		result.push_back(i);
+	}
+	return result;
+}
+
+class RegionSortState : public OperatorState {
+public:
+	RegionSortState(ExecutionContext &context, const PhysicalRegionSort &op)
+	    : sort(context.client, op.orders, op.GetTypes(), AllColumns(op.GetTypes())), read(op.scan.Position(context)),
+	      emitted(make_shared_ptr<RegionPosition>()) {
+		op.scan.SetPosition(context, emitted);
+	}
+
+	bool HasRows() const {
+		return gathered != nullptr;
+	}
+
+	void Gather(ExecutionContext &context, DataChunk &input) {
+		if (!gathered) {
+			gathered = sort.GetGlobalSinkState(context.client);
+			gathering = sort.GetLocalSinkState(context);
+			emitted->region = read->region;
+		}
+		OperatorSinkInput sink {*gathered, *gathering, interrupt};
+		sort.Sink(context, input, sink);
+	}
+
+	//! False when all rows of the region have been handed on.
+	bool NextSorted(ExecutionContext &context, DataChunk &chunk) {
+		if (!sorted) {
+			OperatorSinkCombineInput combine {*gathered, *gathering, interrupt};
+			sort.Combine(context, combine);
+			OperatorSinkFinalizeInput finalize {*gathered, interrupt};
+			sort.Finalize(context.client, finalize);
+			sorted = sort.GetGlobalSourceState(context.client, *gathered);
+			scanning = sort.GetLocalSourceState(context, *sorted);
+		}
+		OperatorSourceInput source {*sorted, *scanning, interrupt};
+		sort.GetData(context, chunk, source);
+		if (chunk.size() > 0) {
+			return true;
+		}
+		scanning.reset();
+		sorted.reset();
+		gathering.reset();
+		gathered.reset();
+		return false;
+	}
+
+	Sort sort;
+	//! Where the scan is reading, and what the operators above are told: the region whose rows they get.
+	shared_ptr<const RegionPosition> read;
+	shared_ptr<RegionPosition> emitted;
+
+private:
+	InterruptState interrupt;
+	unique_ptr<GlobalSinkState> gathered;
+	unique_ptr<LocalSinkState> gathering;
+	unique_ptr<GlobalSourceState> sorted;
+	unique_ptr<LocalSourceState> scanning;
+};
+
+} // namespace
+
+PhysicalRegionSort::PhysicalRegionSort(PhysicalPlan &plan, PhysicalOperator &input, const PhysicalRegionScan &scan,
+                                       vector<BoundOrderByNode> orders_p)
+    : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, input.GetTypes(), input.estimated_cardinality),
+      scan(scan), orders(std::move(orders_p)) {
+	children.push_back(input);
+}
+
+InsertionOrderPreservingMap<string> PhysicalRegionSort::ParamsToString() const {
+	InsertionOrderPreservingMap<string> result;
+	vector<string> texts;
+	for (auto &order : orders) {
+		texts.push_back(order.ToString());
+	}
+	result["Order By"] = StringUtil::Join(texts, "\n");
+	SetEstimatedCardinality(result, estimated_cardinality);
+	return result;
+}
+
+unique_ptr<OperatorState> PhysicalRegionSort::GetOperatorState(ExecutionContext &context) const {
+	return make_uniq<RegionSortState>(context, *this);
+}
+
+OperatorResultType PhysicalRegionSort::Execute(ExecutionContext &context, DataChunk &input, DataChunk &chunk,
+                                               GlobalOperatorState &gstate, OperatorState &state_p) const {
+	auto &state = state_p.Cast<RegionSortState>();
+	auto next_region = state.HasRows() && state.read->region != state.emitted->region;
+	if (next_region && state.NextSorted(context, chunk)) {
+		return OperatorResultType::HAVE_MORE_OUTPUT;
+	}
+	state.Gather(context, input);
+	return OperatorResultType::NEED_MORE_INPUT;
+}
+
+OperatorFinalizeResultType PhysicalRegionSort::FinalExecute(ExecutionContext &context, DataChunk &chunk,
+                                                            GlobalOperatorState &gstate, OperatorState &state_p) const {
+	auto &state = state_p.Cast<RegionSortState>();
+	return state.HasRows() && state.NextSorted(context, chunk) ? OperatorFinalizeResultType::HAVE_MORE_OUTPUT
+	                                                           : OperatorFinalizeResultType::FINISHED;
+}
+
+} // namespace merganser
