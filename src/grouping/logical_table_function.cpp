@@ -166,6 +166,9 @@ void LogicalTableFunction::KeepOutputs(const unordered_set<idx_t> &bindings) {
 	for (auto &item : ordering) {
 		used[item.column] = true;
 	}
+	if (!used.empty() && std::find(used.begin(), used.end(), true) == used.end()) {
+		used[0] = true; // a row needs a column to come in
+	}
 
 	vector<idx_t> moved(expressions.size(), DConstants::INVALID_INDEX);
 	vector<unique_ptr<Expression>> remaining;
