@@ -60,7 +60,7 @@ idx_t ProperFirst(const LogicalTableFunction &function) {
 }
 
 idx_t OtherColumns(const LogicalTableFunction &function) {
-	return function.definition.pass_through ? function.expressions.size() : function.partition_columns.size();
+	return function.definition.pass_through ? function.ArgumentColumnCount() : function.partition_columns.size();
 }
 
 //! Position of an output among all columns the written call delivers.
@@ -90,7 +90,7 @@ LogicalPlanSQLExportResult TableFunctionSql::Export(LogicalTableFunction &functi
 	auto input = make_uniq<SelectNode>();
 	auto names = function.ExpressionNames();
 	auto expressions = LogicalPlanSQLExportHelpers::CollectExpressions(function);
-	for (idx_t i = 0; i < expressions.size(); i++) {
+	for (idx_t i = 0; i < function.ArgumentColumnCount(); i++) {
 		auto expression = context.ExportExpression(function, expressions, i, columns, path);
 		if (expression.HasError()) {
 			return LogicalPlanSQLExportResult::Failure(expression);

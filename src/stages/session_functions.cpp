@@ -64,9 +64,8 @@ string FindIn(const Expression &expression) {
 
 string SessionFunctions::Find(LogicalOperator &op) {
 	string found;
-	LogicalOperatorVisitor::EnumerateExpressions(op, [&](unique_ptr<Expression> *expression) {
-		found = found.empty() ? FindIn(**expression) : found;
-	});
+	LogicalOperatorVisitor::EnumerateExpressions(
+	    op, [&](unique_ptr<Expression> *expression) { found = found.empty() ? FindIn(**expression) : found; });
 	for (auto &child : op.children) {
 		if (found.empty()) {
 			found = Find(*child);
