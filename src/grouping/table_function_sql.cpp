@@ -2,6 +2,7 @@
 
 #include "table_functions/table_function_binding.hpp"
 
+#include "duckdb/parser/expression/constant_expression.hpp"
 #include "duckdb/parser/parser.hpp"
 #include "duckdb/parser/query_node/select_node.hpp"
 #include "duckdb/planner/sql_export/logical_plan_sql_exporter_internal.hpp"
@@ -52,7 +53,7 @@ string Arguments(const LogicalTableFunction &function) {
 	string result;
 	if (!function.partition_columns.empty()) {
 		vector<string> columns;
-		for (auto column : function.partition_outputs) {
+		for (auto column : function.partition_columns) {
 			columns.push_back(names[column]);
 		}
 		result += string(", ") + TableFunctionBinding::PartitionByArgument() + " := " + TextList(columns);
@@ -80,7 +81,8 @@ idx_t ProperFirst(const LogicalTableFunction &function) {
 }
 
 idx_t OtherColumns(const LogicalTableFunction &function) {
-	return function.definition.pass_through ? InputColumns(function).size() : function.partition_columns.size();
+	return function.definition.pass_through ? MaxValue<idx_t>(InputColumns(function).size(), 1)
+	                                        : function.partition_columns.size();
 }
 
 //! Position of an output among all columns the written call delivers.
@@ -121,6 +123,9 @@ LogicalPlanSQLExportResult TableFunctionSql::Export(LogicalTableFunction &functi
 		}
 		expression.GetValue()->SetAlias(Identifier(names[i]));
 		input->select_list.push_back(std::move(expression.GetValue()));
+	}
+	if (input->select_list.empty()) {
+		input->select_list.push_back(ConstantExpression::FromValue(Value::INTEGER(1)));
 	}
 	input->from_table = LogicalPlanSQLExportHelpers::CreateSubquery(std::move(child));
 
