@@ -8,6 +8,7 @@
 
 #include "duckdb/main/client_context_state.hpp"
 #include "duckdb/main/extension/extension_loader.hpp"
+#include "duckdb/main/prepared_statement_data.hpp"
 #include "duckdb/optimizer/optimizer_extension.hpp"
 #include "duckdb/planner/logical_operator_visitor.hpp"
 
@@ -22,10 +23,14 @@ const char *const RULE_NAME = "stages";
 struct SessionState : public ClientContextState {
 	idx_t pauses = 0;
 
-	//! A prepared statement is planned again when it runs: its parameters are known then.
+	//! A prepared statement with parameters is planned again when it runs: they are known then. Not one that changes a
+	//! database: DuckDB has already begun its transaction by what it prepared.
 	RebindQueryInfo OnRebindPreparedStatement(ClientContext &context, BindPreparedStatementCallbackInfo &info,
 	                                          RebindQueryInfo current) override {
-		return Settings::Runner(context).empty() ? current : RebindQueryInfo::ATTEMPT_TO_REBIND;
+		auto &prepared = info.prepared_statement;
+		auto wanted = !Settings::Runner(context).empty() && !prepared.value_map.empty() &&
+		              prepared.properties.modified_databases.empty();
+		return wanted ? RebindQueryInfo::ATTEMPT_TO_REBIND : current;
 	}
 
 	static SessionState &Get(ClientContext &context) {

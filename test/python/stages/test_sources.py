@@ -138,6 +138,13 @@ def test_prepared_parameters(connection, tmp_path):
         assert "Staged Query" in plan
 
 
+def test_a_function_that_changes_the_database(connection):
+    connection.execute("CREATE TABLE d (id INTEGER); ALTER TABLE d ADD PRIMARY KEY (id) NOT ENFORCED RELY")
+    connection.execute("SET merganser_runner = 'local'")
+    query = "SELECT declaration, holds FROM merganser_verify('d') ORDER BY ALL"
+    assert connection.execute(query).fetchall() == [("PRIMARY KEY (id)", True)]
+
+
 @pytest.mark.parametrize(
     "setting, query",
     [

@@ -116,3 +116,17 @@ def test_columns_with_unusual_names(connection):
     query = """SELECT * FROM SESSION(DATA => TABLE(SELECT device AS "a ""b", time AS "desc'", v FROM file)
                PARTITION BY ("a ""b") ORDER BY ("desc'" ASC NULLS FIRST, v DESC), TIMECOL => 'desc''', GAP => 1)"""
     assert [tasks for tasks, _, _, _ in check(connection, query)] == [4, 4]
+
+
+@pytest.mark.parametrize("pass_through", [True, False])
+def test_columns_that_are_compared_by_another_value(connection, pass_through):
+    table = """(SELECT CASE WHEN v % 2 = 0 THEN device ELSE upper(device) END COLLATE NOCASE AS device, plant,
+                       INTERVAL (v % 3) DAY AS span, time, v FROM file)"""
+    if pass_through:
+        query = f"""SELECT lower(device), span, sum(v), count(*), window_index FROM CAPACITY(
+                        DATA => TABLE{table} PARTITION BY (device, span) ORDER BY (time, v), SIZE => 10) GROUP BY ALL"""
+    else:
+        query = f"""SELECT lower(device), * EXCLUDE (device) FROM M4(
+                        DATA => TABLE(SELECT device, time, v FROM {table}) PARTITION BY device ORDER BY time,
+                        TIMECOL => 'time', SIZE => 100)"""
+    assert check(connection, query)[0][0] == 4
