@@ -10,9 +10,9 @@
 //   FOREIGN KEY (x) REFERENCES u (y): keys without a NULL that u does not have
 //   PARTITIONED BY (a): partitions that stand in more than one region
 //   SORTED BY (a, b): rows that come before the row above them in their region
-// A region is a Parquet file, for a view that is one SELECT over one Parquet scan; for PARTITIONED BY, files in one hive
-// directory are one region. A DuckDB table is one region, in the order of its row ids.
-// Limits: the layout of other views cannot be checked. SORTED BY compares as ORDER BY does, without collations.
+// A region is a Parquet file, for a view that is one SELECT over one Parquet scan; for PARTITIONED BY, files in one
+// hive directory are one region. A DuckDB table is one region, in the order of its row ids. Limits: the layout of other
+// views cannot be checked. SORTED BY compares as ORDER BY does, without collations.
 //===----------------------------------------------------------------------===//
 
 #pragma once

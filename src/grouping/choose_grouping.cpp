@@ -202,7 +202,7 @@ GroupingDecision ChooseForScan(ClientContext &context, LogicalTableFunction &fun
 		                ", which are not all in the partition set " + wanted.partition.ToString(names);
 		return result;
 	}
-	StorageRegions regions(get.bind_data.get());
+	StorageRegions regions(get.bind_data.get(), layout.is_recorded);
 	auto whole = "regions hold whole groups of " + local.ToString(names);
 	if (regions.AreSingleFiles() && LeadingColumnsAre(sorted, wanted.partition) &&
 	    sorted.Satisfies(wanted.ordering, wanted.partition.Columns()) && CanBeVerified(function)) {

@@ -72,8 +72,9 @@ LogicalTableFunction::LogicalTableFunction(ClientContext &context, TableIndex ta
 
 LogicalTableFunction::LogicalTableFunction(const LogicalTableFunction &other)
     : table_index(other.table_index), definition(other.definition), bound(other.bound), passed(other.passed),
-      partition_columns(other.partition_columns), partition_outputs(other.partition_outputs), ordering(other.ordering),
-      required_columns(other.required_columns), outputs(other.outputs) {
+      partition_columns(other.partition_columns), partition_outputs(other.partition_outputs),
+      compared_columns(other.compared_columns), ordering(other.ordering), required_columns(other.required_columns),
+      outputs(other.outputs) {
 	for (auto &expression : other.expressions) {
 		expressions.push_back(expression->Copy());
 	}
@@ -95,6 +96,7 @@ idx_t LogicalTableFunction::ComparedColumn(ClientContext &context, idx_t column)
 	}
 	compared->SetAlias(expressions[column]->GetName());
 	expressions.push_back(std::move(compared));
+	compared_columns.push_back(column);
 	return expressions.size() - 1;
 }
 
@@ -160,11 +162,14 @@ void LogicalTableFunction::KeepOutputs(const unordered_set<idx_t> &bindings) {
 			used[column] = true;
 		}
 	}
-	for (auto column : partition_outputs) {
-		used[column] = used[column] || !definition.pass_through;
+	for (auto column : compared_columns) {
+		used[column] = true;
 	}
 	for (auto &item : ordering) {
 		used[item.column] = true;
+	}
+	if (!used.empty() && std::find(used.begin(), used.end(), true) == used.end()) {
+		used[0] = true; // a row needs a column to come in
 	}
 
 	vector<idx_t> moved(expressions.size(), DConstants::INVALID_INDEX);
@@ -183,6 +188,9 @@ void LogicalTableFunction::KeepOutputs(const unordered_set<idx_t> &bindings) {
 		column = moved[column];
 	}
 	for (auto &column : partition_outputs) {
+		column = moved[column];
+	}
+	for (auto &column : compared_columns) {
 		column = moved[column];
 	}
 	for (auto &column : required_columns) {
@@ -355,7 +363,7 @@ PhysicalOperator &LogicalTableFunction::CreatePlan(ClientContext &context, Physi
 	reference<PhysicalOperator> input = ProjectInput(planner, child, std::move(expressions), estimated_cardinality);
 	optional_ptr<PhysicalRegionScan> region_scan;
 	if (decision.grouping == Grouping::REGION_LOCAL) {
-		region_scan = PhysicalRegionScan::TryReplaceScan(planner, input);
+		region_scan = PhysicalRegionScan::TryReplaceScan(planner, input, scan_layout.is_recorded);
 		if (!region_scan) {
 			decision.grouping = Grouping::HASHED;
 			decision.reason = "the scan is not planned as a table scan";

@@ -58,6 +58,10 @@ public:
 	ProcessorLayout Layout() const;
 	InsertionOrderPreservingMap<string> Description() const;
 	vector<string> ExpressionNames() const;
+	//! How many expressions are columns of the table argument; they come first.
+	idx_t ArgumentColumnCount() const {
+		return expressions.size() - compared_columns.size();
+	}
 
 	const TableIndex table_index;
 	const TableFunctionDefinition &definition;
@@ -69,6 +73,8 @@ public:
 	vector<idx_t> partition_columns;
 	//! The columns of PARTITION BY themselves, for the output.
 	vector<idx_t> partition_outputs;
+	//! The last expressions: of each the column that it is the compared value of. Both are always carried.
+	vector<idx_t> compared_columns;
 	vector<OrderItem> ordering;
 	vector<idx_t> required_columns;
 	vector<Output> outputs;

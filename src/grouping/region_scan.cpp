@@ -76,23 +76,24 @@ bool ScanRegion(ExecutionContext &context, const PhysicalRegionScan &op, RegionS
 
 } // namespace
 
-PhysicalRegionScan::PhysicalRegionScan(PhysicalPlan &plan, PhysicalTableScan &scan)
+PhysicalRegionScan::PhysicalRegionScan(PhysicalPlan &plan, PhysicalTableScan &scan, bool whole_files)
     : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, scan.types, scan.estimated_cardinality), scan(scan),
-      regions(scan.bind_data.get()) {
+      regions(scan.bind_data.get(), whole_files) {
 }
 
 optional_ptr<PhysicalRegionScan> PhysicalRegionScan::TryReplaceScan(PhysicalPlanGenerator &planner,
-                                                                    reference<PhysicalOperator> &chain) {
+                                                                    reference<PhysicalOperator> &chain,
+                                                                    bool whole_files) {
 	auto &op = chain.get();
 	if (op.type == PhysicalOperatorType::TABLE_SCAN) {
-		chain = planner.Make<PhysicalRegionScan>(op.Cast<PhysicalTableScan>());
+		chain = planner.Make<PhysicalRegionScan>(op.Cast<PhysicalTableScan>(), whole_files);
 		return chain.get().Cast<PhysicalRegionScan>();
 	}
 	if (op.children.size() != 1 || op.IsSink()) {
 		return nullptr;
 	}
 	reference<PhysicalOperator> child = op.children[0];
-	auto result = TryReplaceScan(planner, child);
+	auto result = TryReplaceScan(planner, child, whole_files);
 	op.children[0] = child;
 	return result;
 }

@@ -25,12 +25,12 @@ struct RegionPosition {
 
 class PhysicalRegionScan : public PhysicalOperator {
 public:
-	PhysicalRegionScan(PhysicalPlan &plan, PhysicalTableScan &scan);
+	PhysicalRegionScan(PhysicalPlan &plan, PhysicalTableScan &scan, bool whole_files);
 
 	//! Puts a region scan in the place of the table scan at the end of `chain`, a line of operators with one child
 	//! each. Null if there is no table scan.
 	static optional_ptr<PhysicalRegionScan> TryReplaceScan(PhysicalPlanGenerator &planner,
-	                                                       reference<PhysicalOperator> &chain);
+	                                                       reference<PhysicalOperator> &chain, bool whole_files);
 
 	string GetName() const override {
 		return "REGION_SCAN";

@@ -9,12 +9,12 @@ static string DirectoryOf(const string &path) {
 	return path.substr(0, path.find_last_of("/\\"));
 }
 
-StorageRegions::StorageRegions(optional_ptr<FunctionData> scan) {
+StorageRegions::StorageRegions(optional_ptr<FunctionData> scan, bool whole_files) {
 	auto multi_file = dynamic_cast<MultiFileBindData *>(scan.get());
 	if (!multi_file) {
 		return;
 	}
-	auto by_directory = multi_file->file_options.hive_partitioning;
+	auto by_directory = multi_file->file_options.hive_partitioning && !whole_files;
 	unordered_map<string, idx_t> region_of;
 	for (auto &file : multi_file->file_list->GetAllFiles()) {
 		auto place = by_directory ? DirectoryOf(file.path) : file.path;

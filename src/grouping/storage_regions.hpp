@@ -20,7 +20,8 @@ namespace merganser {
 
 class StorageRegions {
 public:
-	explicit StorageRegions(optional_ptr<FunctionData> scan);
+	//! `whole_files`: the layout is recorded in the files, so that each of them is a region wherever it lies.
+	StorageRegions(optional_ptr<FunctionData> scan, bool whole_files);
 
 	idx_t Count() const {
 		return files.empty() ? 1 : files.size();

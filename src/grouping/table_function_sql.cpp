@@ -2,7 +2,6 @@
 
 #include "table_functions/table_function_binding.hpp"
 
-#include "duckdb/parser/expression/constant_expression.hpp"
 #include "duckdb/parser/parser.hpp"
 #include "duckdb/parser/query_node/select_node.hpp"
 #include "duckdb/planner/sql_export/logical_plan_sql_exporter_internal.hpp"
@@ -26,26 +25,6 @@ string TextList(const vector<string> &texts) {
 string OrderText(const OrderItem &item, const vector<string> &names) {
 	return names[item.column] + (item.direction == OrderType::DESCENDING ? " DESC" : " ASC") +
 	       (item.null_order == OrderByNullType::NULLS_FIRST ? " NULLS FIRST" : " NULLS LAST");
-}
-
-//! The expressions that are columns of the input; not those by which DuckDB compares another of them, which binding the
-//! call finds again.
-vector<idx_t> InputColumns(const LogicalTableFunction &function) {
-	auto names = function.ExpressionNames();
-	case_insensitive_set_t written;
-	vector<idx_t> result;
-	for (idx_t i = 0; i < names.size(); i++) {
-		auto carried = std::any_of(function.outputs.begin(), function.outputs.end(), [&](const auto &output) {
-			return output.source == ProcessorLayout::Source::INPUT && output.index == i;
-		});
-		auto &required = function.required_columns;
-		auto is_required = std::find(required.begin(), required.end(), i) != required.end();
-		if (carried || is_required || !written.count(names[i])) {
-			result.push_back(i);
-		}
-		written.insert(names[i]);
-	}
-	return result;
 }
 
 string Arguments(const LogicalTableFunction &function) {
@@ -81,18 +60,13 @@ idx_t ProperFirst(const LogicalTableFunction &function) {
 }
 
 idx_t OtherColumns(const LogicalTableFunction &function) {
-	return function.definition.pass_through ? MaxValue<idx_t>(InputColumns(function).size(), 1)
-	                                        : function.partition_columns.size();
+	return function.definition.pass_through ? function.ArgumentColumnCount() : function.partition_columns.size();
 }
 
 //! Position of an output among all columns the written call delivers.
 idx_t Position(const LogicalTableFunction &function, const LogicalTableFunction::Output &output) {
 	auto first = ProperFirst(function);
-	if (output.source == ProcessorLayout::Source::INPUT) {
-		auto columns = InputColumns(function);
-		return first + NumericCast<idx_t>(std::find(columns.begin(), columns.end(), output.index) - columns.begin());
-	}
-	if (output.source == ProcessorLayout::Source::PARTITION) {
+	if (output.source != ProcessorLayout::Source::PROPER) {
 		return first + output.index;
 	}
 	return output.index < first ? output.index : output.index + OtherColumns(function);
@@ -116,16 +90,13 @@ LogicalPlanSQLExportResult TableFunctionSql::Export(LogicalTableFunction &functi
 	auto input = make_uniq<SelectNode>();
 	auto names = function.ExpressionNames();
 	auto expressions = LogicalPlanSQLExportHelpers::CollectExpressions(function);
-	for (auto i : InputColumns(function)) {
+	for (idx_t i = 0; i < function.ArgumentColumnCount(); i++) {
 		auto expression = context.ExportExpression(function, expressions, i, columns, path);
 		if (expression.HasError()) {
 			return LogicalPlanSQLExportResult::Failure(expression);
 		}
 		expression.GetValue()->SetAlias(Identifier(names[i]));
 		input->select_list.push_back(std::move(expression.GetValue()));
-	}
-	if (input->select_list.empty()) {
-		input->select_list.push_back(ConstantExpression::FromValue(Value::INTEGER(1)));
 	}
 	input->from_table = LogicalPlanSQLExportHelpers::CreateSubquery(std::move(child));
 

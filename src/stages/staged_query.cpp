@@ -36,8 +36,8 @@ InsertionOrderPreservingMap<string> Describe(const QueryStages &stages) {
 struct SendState : public GlobalSinkState {
 	SendState(ClientContext &context, const vector<LogicalType> &types)
 	    : folder(make_uniq<ExchangeFolder>(context)), path(folder->SentFile(0)),
-	      file(make_uniq<ExchangeFileWriter>(FileSystem::GetFileSystem(*context.db), path, ColumnNames(types.size()), types,
-		                                     Settings::Tasks(context))),
+	      file(make_uniq<ExchangeFileWriter>(FileSystem::GetFileSystem(*context.db), path, ColumnNames(types.size()),
+		                                     types, Settings::Tasks(context))),
 	      rows(context, types, {}, Settings::Tasks(context)) {
 	}
 	~SendState() override {

@@ -45,8 +45,8 @@ public:
 
 private:
 	static constexpr double LARGEST_ESTIMATE = 2251799813685248.0;
-	//! Below it the rest, too, fits its type when the quotient is off.
-	static constexpr uint64_t LARGEST_DIVISOR = uint64_t(1) << 62;
+	//! 2^62: below it the rest, too, fits its type when the quotient is off.
+	static constexpr uint64_t LARGEST_DIVISOR = 4611686018427387904ULL;
 
 	const uint64_t divisor;
 	const double inverse;

@@ -108,7 +108,8 @@ def test_capacity_windows_are_counted_rows(lane, connection, rows, size, slide, 
         FROM CAPACITY(DATA => t PARTITION BY (k, n) ORDER BY time, SIZE => {size}, SLIDE => {slide}) GROUP BY ALL"""
     oracle = f"""
         SELECT w AS window_index, k, n, time, count(*) AS rows
-        FROM (SELECT *, row_number() OVER (PARTITION BY k, n ORDER BY time) - 1 AS i FROM t), range(70) r(w)
+        FROM (SELECT *, row_number() OVER (PARTITION BY k, n ORDER BY time) - 1 AS i FROM t),
+             LATERAL (SELECT unnest(range(greatest(0, (i - {size}) // {slide}), i // {slide} + 1)) AS w)
         WHERE w * {slide} <= i AND i < w * {slide} + {size} GROUP BY ALL"""
     assert ordered(connection, query) == ordered(connection, oracle)
 

@@ -249,13 +249,7 @@ def test_capacities(lane, connection, tmp_path_factory, table, size, slide, keys
     data, grouping = source(connection, table, regions, tmp_path_factory.mktemp)
     call = f"""CAPACITY(DATA => {data} PARTITION BY ({", ".join(keys)}) ORDER BY (time, r), SIZE => {size},
         SLIDE => {slide})"""
-    expected = [
-        (window, *row)
-        for rows in table.partitions()
-        for i, row in enumerate(rows)
-        for window in range(i // slide + 1)
-        if window * slide <= i < window * slide + size
-    ]
+    expected = [row for rows in table.partitions() for row in capacities(rows, size, slide)]
     check(connection, table, call, f"window_index, r, k, n, {back(table, 'time')}, v", expected, [grouping])
 
 
@@ -484,3 +478,69 @@ def test_spectra(lane, connection, table, function, length, edge, keys, threads)
             assert (numpy.isnan(found[:, 0]) == ~finite).all()
             if count:
                 close(found[finite, 0], numpy.fft.ifft(spectrum).real)
+
+
+# ---------------------------------------------------------------- functions in each other
+
+
+def capacities(rows: list[tuple], size: int, slide: int) -> list[tuple]:
+    return [
+        (window, *row)
+        for i, row in enumerate(rows)
+        for window in range(i // slide + 1)
+        if window * slide <= i < window * slide + size
+    ]
+
+
+STEPS = st.one_of(
+    st.tuples(st.just("SESSION"), st.sampled_from([0, 1, 5, 50])),
+    st.tuples(st.just("VARIATION"), st.sampled_from([0, 0.5, 4])),
+    st.tuples(st.just("CAPACITY"), st.integers(1, 4), st.integers(1, 4)),
+    st.tuples(st.just("HOP"), st.integers(1, 6), st.integers(2, 6)),
+)
+
+
+@LANES
+@RANDOM
+@given(table=TABLES, steps=st.lists(STEPS, min_size=2, max_size=5), data=st.data(), threads=THREADS)
+def test_functions_in_each_other(lane, connection, table, steps, data, threads):
+    """Functions of every kind in one pipeline; a row function may lie between and takes nothing of it apart."""
+    table.create(connection)
+    connection.execute(f"SET threads = {threads}")
+    call, decisions = "t", []
+    partitions = [[("", *row) for row in rows] for rows in table.partitions()]
+    origin = min((row[3] for row in table.rows), default=0)
+    connection.execute(f"SET VARIABLE origin = {TIMES[table.time_type][0].format(f'({origin})')}")
+    for function, *numbers in steps:
+        if decisions:
+            call = f"(SELECT r, n, time, k, v FROM {call})"
+        partitions = [[row[-5:] for row in rows] for rows in partitions]
+        column = "window_index"
+        if function == "HOP":
+            size, slide = numbers
+            column = back(table, "window_start")
+            call = f"""HOP(DATA => {call}, SIZE => {table.span(size)}, SLIDE => {table.span(slide)},
+                ORIGIN => getvariable('origin'))"""
+            lengths = table.units(size), table.units(slide)
+            partitions = [
+                [(window[0], *row) for row in rows for window in windows_of("HOP", row[3], *lengths, origin)]
+                for rows in partitions
+            ]
+            decisions.append("rows")
+            continue
+        decisions.append("fused" if set(decisions) & {"hashed", "fused"} else "hashed")
+        argument = f"{call} PARTITION BY ({', '.join(data.draw(KEYS))}) ORDER BY (time, r)"
+        if function == "SESSION":
+            column = back(table, "window_start")
+            call = f"SESSION(DATA => {argument}, GAP => {table.span(numbers[0])})"
+            partitions = [
+                [(row[0], *row[2:]) for row in sessions(rows, table.units(numbers[0]))] for rows in partitions
+            ]
+        elif function == "VARIATION":
+            call = f"VARIATION(DATA => {argument}, COL => 'v', DELTA => {numbers[0]})"
+            partitions = [variations(rows, numbers[0], True) for rows in partitions]
+        else:
+            call = f"CAPACITY(DATA => {argument}, SIZE => {numbers[0]}, SLIDE => {numbers[1]})"
+            partitions = [capacities(rows, *numbers) for rows in partitions]
+    expected = [row for rows in partitions for row in rows]
+    check(connection, table, call, f"{column}, r, k, n, {back(table, 'time')}, v", expected, decisions)
