@@ -1,6 +1,7 @@
 """Fixtures for every test: connections, TPC data and queries, plan goldens; and the profiles of the random lane."""
 
 import difflib
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -26,6 +27,14 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
     """A database in memory with the extension loaded."""
     with merganser.connect() as connection:
         yield connection
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt, also in a process started with SIGINT ignored, as in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

@@ -136,6 +136,7 @@ def test_interrupted_query(session, ray_cluster, within):
     assert within(60, session.execute(QUERY).fetchall) == EXPECTED
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_control_c(session):
     threading.Timer(1.0, os.kill, [os.getpid(), signal.SIGINT]).start()
     with pytest.raises((KeyboardInterrupt, RuntimeError)):

@@ -94,6 +94,7 @@ def test_interrupt(staged, exchanges):
     assert sorted(staged.execute(QUERY).fetchall()) == EXPECTED
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_control_c(staged, exchanges):
     threading.Timer(1.0, os.kill, [os.getpid(), signal.SIGINT]).start()
     start = time.monotonic()
