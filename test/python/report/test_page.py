@@ -137,14 +137,13 @@ def test_json_has_last_query_as_it_is(staged, tmp_path):
 
 def test_stages_show_their_sql_and_why(staged, page_of):
     page = page_of(staged, GROUPED)
-    for number, sql, reason in staged.execute(
-        "SELECT stage, sql, reason FROM merganser_stages(?)", [GROUPED]
-    ).fetchall():
+    planned = staged.execute("SELECT stage, sql, reason FROM merganser_stages(?)", [GROUPED]).fetchall()
+    for number, sql, reason in planned:
         stage = page.with_id(f"stage{number}")
         assert stage.all("details")[0].all("code")[0].raw_text == sql
         assert ("why", reason) in facts(stage)
     drawn = {link.attributes["href"] for link in page.all("svg")[0].all("a")}
-    assert drawn == {f"#stage{stage['stage']}" for stage in merganser.last_query()["stages"]}
+    assert drawn == {f"#stage{number}" for number, _, _ in planned}
 
 
 def test_exchanges_are_drawn_with_rows_and_bytes(staged, page_of):
