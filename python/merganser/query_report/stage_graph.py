@@ -89,8 +89,10 @@ def stage_graph(document: Document) -> Graph:
 def add_stage(graph: Graph, document: Document, stage: Stage) -> None:
     taken = taken_by(document, stage.number)
     node = Node(f"stage{stage.number}", "stage", f"Stage {stage.number}", stage_lines(stage, taken), stage.number)
-    if taken:
+    if taken and taken["tasks"]:
         node.writes = [amount(taken["rows_out"], "row"), size(taken["bytes_out"])]
+    elif taken:
+        node.writes = ["not exchanged"]
     parts = stage.reads.split(", ") if stage.reads else []
     add_files(graph, document, stage, sum(int(match[1]) for match in map(SLICES.match, parts) if match))
     for number in sent_inputs(stage):

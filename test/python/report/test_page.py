@@ -203,6 +203,20 @@ def test_figures_of_another_query_are_not_shown(staged, page_of, monkeypatch):
     assert page.with_id("total-rows").text == "7"
 
 
+def test_a_stage_that_another_one_computed(staged, page_of, monkeypatch):
+    def decided():
+        last = merganser.last_query()
+        last["stages"][0].update(tasks=0, rows_out=0, bytes_out=0, decisions=["computed inside stage 2"])
+        return last
+
+    monkeypatch.setattr(measured, "last_query", decided)
+    page = page_of(staged, GROUPED)
+    drawn = page.all("svg")[0]
+    assert "not exchanged" in [element.text for element in drawn.all("text", "volume")]
+    assert "no task of its own" in [element.text for element in drawn.all("tspan")]
+    assert ("decided when it started", "computed inside stage 2") in facts(page.with_id("stage1"))
+
+
 def test_decisions_between_stages_are_shown(staged, page_of, monkeypatch):
     def decided():
         last = merganser.last_query()
