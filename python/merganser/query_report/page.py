@@ -115,15 +115,24 @@ def plan_view(document: Document, title: str, plan: Operator, has_run: bool) -> 
     def add(operator: Operator, depth: int, place: str) -> None:
         is_ours = operator.name in JOIN_BACK or "Grouping" in operator.details
         rows.append(PlanRow(operator, depth, place, carried.get(id(operator), []), is_ours))
-        first, *others = operator.children or [None]
-        for number, other in enumerate(others, 2):
-            side = "right input" if len(operator.children) == 2 else f"input {number}"
-            add(other, depth + 1, f"{side} of {operator.title}")
-        if first is not None:
-            add(first, depth, f"left input of {operator.title}" if others else "")
+        if not operator.children:
+            return
+        first, *others = zip(operator.children, places_of(operator), strict=True)
+        for other, other_place in others:
+            add(other, depth + 1, other_place)
+        add(first[0], depth, first[1])
 
     add(plan, 0, "")
     return PlanView(title, rows, has_run)
+
+
+def places_of(operator: Operator) -> list[str]:
+    """What to call the inputs of an operator; an only one needs no name."""
+    count = len(operator.children)
+    if count == 1:
+        return [""]
+    names = ["left input", "right input"] if count == 2 else [f"input {number}" for number in range(1, count + 1)]
+    return [f"{name} of {operator.title}" for name in names]
 
 
 # ---------------------------------------------------------------- stages

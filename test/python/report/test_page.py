@@ -93,6 +93,24 @@ def test_a_table_function_tells_its_grouping(connection, page_of):
     assert session.all("span", "rows")[0].text.startswith("10 rows")
 
 
+def test_inputs_of_an_operator_are_named(connection, page_of):
+    connection.execute("CREATE TABLE t AS FROM range(10) r(i)")
+
+    def places(query):
+        return [place.text for place in page_of(connection, query).all("span", "place")]
+
+    assert places("FROM t WHERE i > 3") == []
+    assert places("SELECT count(*) FROM t JOIN t AS u USING (i)") == [
+        "right input of Hash Join",
+        "left input of Hash Join",
+    ]
+    assert places("FROM t UNION ALL FROM t UNION ALL FROM t") == [
+        "input 2 of Union",
+        "input 3 of Union",
+        "input 1 of Union",
+    ]
+
+
 def test_no_rule_looked_at_it(connection, page_of):
     page = page_of(connection, "SELECT 42 AS answer")
     assert "No rule looked at this query" in page.with_id("decisions").text
