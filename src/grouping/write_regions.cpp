@@ -206,10 +206,22 @@ BoundStatement BindNumbered(Binder &binder, const CopyFunction &parquet, const Q
 	return binder.Bind(static_cast<SQLStatement &>(numbered));
 }
 
+bool HasDirection(const string &column) {
+	auto text = StringUtil::Upper(column);
+	return StringUtil::EndsWith(text, " DESC") || StringUtil::EndsWith(text, " ASC") ||
+	       StringUtil::EndsWith(text, " NULLS FIRST") || StringUtil::EndsWith(text, " NULLS LAST");
+}
+
 vector<idx_t> Positions(const vector<Identifier> &names, const vector<string> &columns, const char *option) {
 	vector<idx_t> result;
 	for (auto &column : columns) {
 		auto found = std::find(names.begin(), names.end(), Identifier(column));
+		if (found == names.end() && HasDirection(column)) {
+			throw BinderException(
+			    "%s: %s takes columns without directions, not %s: regions are sorted ascending, NULLs "
+			    "last",
+			    FORMAT, option, column);
+		}
 		if (found == names.end()) {
 			throw BinderException("%s: %s names column %s, which the query does not return", FORMAT, option, column);
 		}

@@ -1,6 +1,7 @@
 #include "runners/run_in_stages.hpp"
 
 #include "decision_log.hpp"
+#include "runners/session_settings.hpp"
 #include "runners/stage_runner.hpp"
 #include "runners/staged_query.hpp"
 #include "stages/plan_copy.hpp"
@@ -127,6 +128,10 @@ void Optimize(OptimizerExtensionInput &input, unique_ptr<LogicalOperator> &plan)
 
 bool RunInStages::TryReplace(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator> &plan,
                              string &reason) {
+	reason = SessionSettings::Restriction(context);
+	if (!reason.empty()) {
+		return false;
+	}
 	if (!ReadsOnly(*plan)) {
 		reason = "a statement that changes rows runs in DuckDB alone";
 		return false;
