@@ -14,6 +14,7 @@
 
 #include "stages/run_report.hpp"
 #include "stages/stage_runner.hpp"
+#include "stages/stage_tasks.hpp"
 
 #include <atomic>
 #include <thread>
@@ -35,17 +36,21 @@ private:
 	const QueryRun run;
 	ClientContext &context;
 	const idx_t slots;
+	StageTasks tasks;
 	//! The files of each stage, once it is complete.
 	vector<vector<string>> files;
 	RunReport report;
 	ErrorData error;
 	std::thread thread;
 	std::atomic<bool> stopped {false};
-	std::atomic<idx_t> ended_tasks {0};
+	std::atomic<idx_t> ended_shares {0};
 
 	void RunStages();
-	vector<string> RunStage(const Stage &stage);
-	string InputSql(const StageInput &input, idx_t task) const;
+	void RunStage(const Stage &stage);
+	vector<string> RunTasks(const Stage &stage, const StageDecision &decision, StageReport &stage_report);
+	//! The statement of a task that writes `target`.
+	string Sql(const Stage &stage, const StageDecision &decision, idx_t task, const string &target) const;
+	string FilesOf(const StageInput &input) const;
 };
 
 } // namespace merganser

@@ -23,29 +23,13 @@ void AddInputs(JsonDocument &document, yyjson_mut_val *object, const Stage &stag
 	}
 }
 
-void AddScans(JsonDocument &document, yyjson_mut_val *object, const Stage &stage) {
-	auto list = yyjson_mut_obj_add_arr(document.Get(), object, "scans");
-	for (auto &scan : stage.scans) {
-		auto entry = yyjson_mut_arr_add_obj(document.Get(), list);
-		document.AddText(entry, "name", scan.name);
-		document.AddNumber(entry, "rows", scan.Rows());
-		vector<string> slices;
-		for (idx_t task = 0; task < stage.tasks; task++) {
-			slices.push_back(scan.SliceSql(task, stage.tasks));
-		}
-		document.AddTexts(entry, "slices", slices);
-	}
-}
-
 void AddStage(JsonDocument &document, yyjson_mut_val *list, const Stage &stage) {
 	auto object = yyjson_mut_arr_add_obj(document.Get(), list);
 	document.AddNumber(object, "stage", stage.number);
 	document.AddText(object, "sql", stage.query->ToString());
 	document.AddNumber(object, "tasks", stage.tasks);
 	document.AddNumber(object, "partitions", stage.partitions);
-	document.AddText(object, "write", stage.WriteOptions());
 	AddInputs(document, object, stage);
-	AddScans(document, object, stage);
 	document.AddText(object, "partitioning", stage.PartitioningText());
 	document.AddText(object, "reads", stage.InputsText());
 	document.AddNumber(object, "estimated_rows", stage.estimated_rows);
@@ -69,7 +53,7 @@ string PlanDocument::Write(const string &runner, const QueryRun &run) {
 	}
 	document.AddTexts(root, "extensions", SessionSettings::Extensions(run.context));
 	auto stages = yyjson_mut_obj_add_arr(document.Get(), root, "stages");
-	for (auto &stage : run.stages.stages) {
+	for (auto &stage : run.stages->stages) {
 		AddStage(document, stages, *stage);
 	}
 	return document.Text();
