@@ -7,7 +7,7 @@
 // files and at the exchanges of other stages. A stage has one share or several; share i of n
 //   reads slice i of n of its sliced files,
 //   reads partition i of n of an exchange in mode PARTITION, all partitions of one in mode ALL.
-// A task computes one share or several neighbouring ones (stage_tasks.hpp) and writes one exchange file.
+// A task computes one share or several neighbouring ones (runners/stage_tasks.hpp) and writes one exchange file.
 // Stages are numbered from 1 in the order they can run; the last one returns the query's rows.
 //===----------------------------------------------------------------------===//
 

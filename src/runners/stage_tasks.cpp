@@ -1,4 +1,4 @@
-#include "stages/stage_tasks.hpp"
+#include "runners/stage_tasks.hpp"
 
 #include "exchange/exchange_scan.hpp"
 

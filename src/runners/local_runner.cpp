@@ -1,4 +1,4 @@
-#include "stages/local_runner.hpp"
+#include "runners/local_runner.hpp"
 
 #include "duckdb/catalog/catalog_search_path.hpp"
 #include "duckdb/main/client_config.hpp"

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //                         Merganser
 //
-// stages/stage_tasks.hpp
+// runners/stage_tasks.hpp
 //
 // The tasks of the stages of one execution of a query: decided stage by stage, when what the stage reads is there.
 //
