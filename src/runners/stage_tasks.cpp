@@ -4,6 +4,8 @@
 
 #include <numeric>
 
+using namespace duckdb_yyjson; // NOLINT
+
 namespace merganser {
 
 namespace {
@@ -33,6 +35,33 @@ vector<Shares> OneEach(idx_t shares) {
 		result.push_back({share, share + 1});
 	}
 	return result;
+}
+
+void AddStatement(JsonDocument &document, yyjson_mut_val *list, const vector<SqlPart> &parts) {
+	auto statement = yyjson_mut_arr_add_arr(document.Get(), list);
+	for (auto &part : parts) {
+		if (part.kind == SqlPart::Kind::TEXT) {
+			yyjson_mut_arr_add_strncpy(document.Get(), statement, part.text.c_str(), part.text.size());
+			continue;
+		}
+		auto object = yyjson_mut_arr_add_obj(document.Get(), statement);
+		if (part.kind == SqlPart::Kind::FILES) {
+			document.AddText(object, "files", part.text);
+		} else {
+			yyjson_mut_obj_add_bool(document.Get(), object, "target", true);
+		}
+	}
+}
+
+void AddInput(JsonDocument &document, yyjson_mut_val *list, const TaskRelation &relation) {
+	auto object = yyjson_mut_arr_add_obj(document.Get(), list);
+	document.AddText(object, "name", relation.name);
+	if (relation.input.stage.IsValid()) {
+		document.AddNumber(object, "stage", relation.input.stage.GetIndex());
+	} else {
+		document.AddNumber(object, "sent", relation.input.sent.GetIndex());
+	}
+	yyjson_mut_obj_add_bool(document.Get(), object, "all", relation.input.mode == ReadMode::ALL);
 }
 
 string PartitionList(const Shares &shares) {
@@ -129,11 +158,11 @@ void StageTasks::AddRelations(const Stage &stage, StageDecision &decision) const
 		decision.relations.push_back(std::move(relation));
 	}
 	for (auto &input : stage.inputs) {
-		AddInput(stage, input, decision);
+		AddRelation(stage, input, decision);
 	}
 }
 
-void StageTasks::AddInput(const Stage &stage, const StageInput &input, StageDecision &decision) const {
+void StageTasks::AddRelation(const Stage &stage, const StageInput &input, StageDecision &decision) const {
 	TaskRelation relation;
 	relation.name = input.Name();
 	relation.input = input;
@@ -161,7 +190,12 @@ void StageTasks::AddInput(const Stage &stage, const StageInput &input, StageDeci
 }
 
 const vector<idx_t> &StageTasks::Bytes(const StageInput &input) const {
-	return input.stage.IsValid() ? bytes_of_stages.at(input.stage.GetIndex()) : bytes_of_sent.at(input.sent.GetIndex());
+	auto &known = input.stage.IsValid() ? bytes_of_stages : bytes_of_sent;
+	auto bytes = known.find(input.stage.IsValid() ? input.stage.GetIndex() : input.sent.GetIndex());
+	if (bytes == known.end()) {
+		throw InvalidInputException("%s has not ended yet", input.Name());
+	}
+	return bytes->second;
 }
 
 void StageTasks::Divide(const Stage &stage, StageDecision &decision) const {
@@ -224,6 +258,34 @@ vector<SqlPart> StageTasks::Sql(idx_t number, idx_t task) const {
 	add_unknown(SqlPart::Kind::TARGET, "");
 	add(" (" + stage.WriteOptions() + ")");
 	return result;
+}
+
+void StageTasks::WriteJson(idx_t number, JsonDocument &document) {
+	auto &decision = Decide(number);
+	auto list = yyjson_mut_obj_add_arr(document.Get(), document.Root(), "tasks");
+	for (idx_t task = 0; task < decision.tasks.size(); task++) {
+		AddStatement(document, list, Sql(number, task));
+	}
+	auto inputs = yyjson_mut_obj_add_arr(document.Get(), document.Root(), "inputs");
+	for (auto &relation : decision.relations) {
+		if (relation.IsInput()) {
+			AddInput(document, inputs, relation);
+		}
+	}
+	document.AddNumber(document.Root(), "scanned_rows", decision.ScannedRows());
+	document.AddTexts(document.Root(), "decisions", decision.reasons);
+}
+
+string StageTasks::ToJson(idx_t stage) {
+	try {
+		JsonDocument document;
+		WriteJson(stage, document);
+		return document.Text();
+	} catch (std::exception &exception) {
+		JsonDocument document;
+		document.AddText(document.Root(), "error", ErrorData(exception).RawMessage());
+		return document.Text();
+	}
 }
 
 vector<idx_t> StageTasks::PartitionBytes(FileSystem &file_system, const vector<string> &files) {

@@ -24,6 +24,7 @@
 #pragma once
 
 #include "exchange/exchange_file.hpp"
+#include "runners/json_document.hpp"
 #include "stages/stage.hpp"
 
 namespace merganser {
@@ -82,6 +83,9 @@ public:
 	//! COPY (WITH ... FROM (<SQL of the stage>)) TO <target> (...); the stage is decided.
 	vector<SqlPart> Sql(idx_t stage, idx_t task) const;
 
+	//! The decision with the statements, as foreign_runner.hpp describes it.
+	string ToJson(idx_t stage);
+
 	//! Bytes of each partition over all of these files.
 	static vector<idx_t> PartitionBytes(FileSystem &file_system, const vector<string> &files);
 
@@ -94,8 +98,9 @@ private:
 
 	void ComputeInside(const Stage &stage, StageDecision &decision) const;
 	void AddRelations(const Stage &stage, StageDecision &decision) const;
-	void AddInput(const Stage &stage, const StageInput &input, StageDecision &decision) const;
+	void AddRelation(const Stage &stage, const StageInput &input, StageDecision &decision) const;
 	void Divide(const Stage &stage, StageDecision &decision) const;
+	void WriteJson(idx_t stage, JsonDocument &document);
 	const vector<idx_t> &Bytes(const StageInput &input) const;
 	bool IsSmall(const LateBroadcast &late) const;
 };
