@@ -52,7 +52,7 @@ vector<Setting> AllSettings() {
 	    {RUNNER, LogicalType::VARCHAR, Value(""),
 		 "What runs queries in stages: local (threads of this process), ray, or empty for DuckDB alone"},
 	    {TASKS, LogicalType::UBIGINT, Value::UBIGINT(8), "Number of tasks a stage is divided into"},
-	    {TASK_BYTES, LogicalType::UBIGINT, Value::UBIGINT(idx_t(16) << 20),
+	    {TASK_BYTES, LogicalType::UBIGINT, Value::UBIGINT(idx_t(64) << 20),
 		 "Neighbouring shares of a stage that together read less than this are one task; 0: every share is a task. "
 		 "Unless set, 0 where merganser_distribute_min_bytes is 0"},
 	    {SLOTS, LogicalType::UBIGINT, Value::UBIGINT(0),

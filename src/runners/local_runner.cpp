@@ -15,6 +15,8 @@ namespace {
 
 const std::chrono::milliseconds INTERRUPT_CHECK_INTERVAL(5);
 
+const char *const METADATA_CACHE = "parquet_metadata_cache";
+
 void Run(Connection &connection, const string &sql) {
 	auto result = connection.Query(sql);
 	if (result->HasError()) {
@@ -30,6 +32,11 @@ unique_ptr<Connection> Connect(ClientContext &session) {
 	config.enable_progress_bar = false;
 	config.get_result_collector = nullptr;
 	Run(*result, "SET merganser_runner = ''");
+	// Every task of every stage over the same files reads their footers; DuckDB checks that a file is unchanged.
+	ExtensionOption option;
+	if (DBConfig::GetConfig(session).TryGetExtensionOption(Identifier(METADATA_CACHE), option)) {
+		Run(*result, StringUtil::Format("SET %s = true", METADATA_CACHE));
+	}
 	auto &search_path = ClientData::Get(session).catalog_search_path->GetSetPaths();
 	if (!search_path.empty()) {
 		Run(*result, "SET search_path = " + Value(CatalogSearchEntry::ListToString(search_path)).ToSQLString());
@@ -59,7 +66,7 @@ TaskReport RunTask(Connection &connection, const string &sql, const string &targ
 //! What the threads of one stage share.
 class StageRun {
 public:
-	StageRun(idx_t threads, StageReport &report) : report(report), connections(threads), running(threads) {
+	StageRun(idx_t threads, StageReport &report) : report(report), running(threads) {
 	}
 
 	bool Stopped() const {
@@ -81,15 +88,13 @@ public:
 		stopped = true;
 		std::lock_guard<std::mutex> guard(lock);
 		for (auto &connection : connections) {
-			if (connection) {
-				connection->Interrupt();
-			}
+			connection.get().Interrupt();
 		}
 	}
-	Connection &Add(idx_t thread, unique_ptr<Connection> connection) {
+	//! From now on the connection is interrupted with the stage.
+	void Uses(Connection &connection) {
 		std::lock_guard<std::mutex> guard(lock);
-		connections[thread] = std::move(connection);
-		return *connections[thread];
+		connections.push_back(connection);
 	}
 	void TaskEnds(idx_t task, TaskReport task_report) {
 		std::lock_guard<std::mutex> guard(lock);
@@ -115,7 +120,7 @@ private:
 	std::atomic<bool> stopped {false};
 	std::atomic<idx_t> next {0};
 	StageReport &report;
-	vector<unique_ptr<Connection>> connections;
+	vector<reference<Connection>> connections;
 	idx_t running;
 	ErrorData error;
 };
@@ -229,13 +234,18 @@ vector<string> LocalRunner::RunTasks(const Stage &stage, const StageDecision &de
 	}
 	stage_report.tasks.resize(count);
 	auto thread_count = MinValue<idx_t>(slots, count);
+	connections.resize(MaxValue<idx_t>(connections.size(), thread_count));
 	StageRun stage_run(thread_count, stage_report);
 	auto work = [&](idx_t of_thread) {
 		try {
-			auto &connection = stage_run.Add(of_thread, Connect(context));
+			auto &connection = connections[of_thread];
+			if (!connection) {
+				connection = Connect(context);
+			}
+			stage_run.Uses(*connection);
 			for (auto task = stage_run.NextTask(); task < count && !stage_run.Stopped(); task = stage_run.NextTask()) {
 				auto sql = Sql(stage, decision, task, targets[task]);
-				stage_run.TaskEnds(task, RunTask(connection, sql, targets[task]));
+				stage_run.TaskEnds(task, RunTask(*connection, sql, targets[task]));
 				ended_shares += decision.tasks[task].Count();
 			}
 		} catch (std::exception &exception) {

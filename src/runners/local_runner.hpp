@@ -3,8 +3,8 @@
 //
 // runners/local_runner.hpp
 //
-// Runs the stages of a query in this process: each stage's tasks on `slots` threads, each thread with a connection of
-// its own to the same database, which has the settings and the search path of the session. A stage starts when the one
+// Runs the stages of a query in this process: each stage's tasks on `slots` threads, each thread with a connection to
+// the same database, which has the settings and the search path of the session and serves all stages. A stage starts when the one
 // before it is complete. The first error ends the query and is thrown as the task threw it; an interrupt of the session
 // interrupts every task. Limit: a task sees committed data only; tables are therefore sent by the session, never read
 // by a task.
@@ -37,6 +37,8 @@ private:
 	ClientContext &context;
 	const idx_t slots;
 	StageTasks tasks;
+	//! One for each slot that was needed so far.
+	vector<unique_ptr<Connection>> connections;
 	//! The files of each stage, once it is complete.
 	vector<vector<string>> files;
 	RunReport report;

@@ -144,11 +144,11 @@ struct Stage {
 //! A join that reads two stages, each hashed by its keys. Where `small` turns out to have at most `max_bytes`, `other`
 //! need not run: each task of `reader` computes its share of `other` and reads all of `small`.
 struct LateBroadcast {
-	idx_t small;
+	idx_t small = 0;
 	//! Directly behind `small`.
-	idx_t other;
-	idx_t reader;
-	idx_t max_bytes;
+	idx_t other = 0;
+	idx_t reader = 0;
+	idx_t max_bytes = 0;
 };
 
 struct QueryStages {

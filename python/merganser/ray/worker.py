@@ -175,6 +175,7 @@ class Worker:
         if extension is None:
             raise OSError(f"{here} does not have the extension of this process")
         connection.execute("SET enable_progress_bar = false")
+        connection.execute("SET GLOBAL parquet_metadata_cache = true")
         connection.load_extension(str(extension))
         return connection
 
