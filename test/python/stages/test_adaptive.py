@@ -24,10 +24,12 @@ def connection(tmp_path_factory):
     folder = tmp_path_factory.mktemp("adaptive")
     with merganser.connect() as connection:
         connection.execute(f"""
-            COPY (SELECT CASE WHEN i % 50 = 0 THEN NULL ELSE i % 9973 END AS k, i FROM range(60000) r(i))
+            COPY (SELECT CASE WHEN i % 50 = 0 THEN NULL ELSE i % 9973 END AS k, i, 'a key of text ' || k AS s
+                  FROM range(60000) r(i))
             TO '{folder}/a.parquet' (ROW_GROUP_SIZE 4096)""")
         connection.execute(f"""
-            COPY (SELECT CASE WHEN i % 70 = 0 THEN NULL ELSE i % 9967 END AS k, i FROM range(50000) r(i))
+            COPY (SELECT CASE WHEN i % 70 = 0 THEN NULL ELSE i % 9967 END AS k, i, 'a key of text ' || k AS s
+                  FROM range(50000) r(i))
             TO '{folder}/b.parquet' (ROW_GROUP_SIZE 4096)""")
         for name in "ab":
             connection.execute(f"CREATE VIEW {name} AS FROM '{folder}/{name}.parquet'")
@@ -103,7 +105,7 @@ def test_nothing_but_empty_partitions(connection):
     assert stages[1]["decisions"] == ["4 shares of 0 bytes in 1 tasks"]
 
 
-@pytest.mark.parametrize("task_bytes", [1, 200_000, 100_000_000])
+@pytest.mark.parametrize("task_bytes", [1, 500_000, 100_000_000])
 def test_order_is_kept(connection, task_bytes):
     """Neighbouring ranges of a sort stay neighbours, and a task sorts all of its ranges."""
     connection.execute("SET merganser_tasks = 7")
@@ -126,7 +128,8 @@ def test_order_of_a_sent_table_is_kept(connection):
 def test_a_side_that_turns_out_small_goes_to_all_tasks(connection, kind, task_bytes):
     connection.execute("SET merganser_broadcast_max_bytes = 20000")
     connection.execute(f"SET merganser_task_bytes = {task_bytes}")
-    stages = run(connection, KINDS[kind].format(small=SMALL if "b.i" in KINDS[kind] else SMALL.replace("b.", "")))
+    small = SMALL if "b ON" in KINDS[kind] else SMALL.replace("b.", "")
+    stages = run(connection, KINDS[kind].format(small=small))
     inside = [stage for stage in stages if "computed inside stage" in "; ".join(stage["decisions"])]
     assert inside
     for stage in inside:
@@ -156,10 +159,9 @@ def test_a_side_that_is_not_small_is_exchanged(connection):
 @pytest.mark.parametrize(
     "query",
     [
-        "SELECT a.k, count(*), sum(b.i) FROM a JOIN b ON a.k = b.k WHERE {small} GROUP BY a.k",
-        "SELECT DISTINCT a.k FROM a JOIN b ON a.k = b.k WHERE {small}",
+        "SELECT a.s, count(*), sum(b.i) FROM a JOIN b ON a.s = b.s WHERE {small} GROUP BY a.s",
+        "SELECT DISTINCT a.s FROM a JOIN b ON a.s = b.s WHERE {small}",
         "SELECT a.k, a.i, row_number() OVER (PARTITION BY a.k ORDER BY a.i, b.i) FROM a JOIN b ON a.k = b.k WHERE {small}",
-        "SELECT a.i, b.i, c.i FROM a JOIN b ON a.k = b.k JOIN a c ON a.k = c.k WHERE {small} AND c.i < 30000",
         "SELECT * FROM a FULL JOIN (SELECT * FROM b WHERE {small}) b ON a.k = b.k",
     ],
 )
