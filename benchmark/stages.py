@@ -3,18 +3,19 @@
     python benchmark/stages.py [--quick] [--scale 1] [--runs 3] [--files 8] [--tasks 8] [--nodes 2] [--always]
                                [--forms plain local ray] [--queries 1 6] [--peer vane=venv/bin/python]
 
-Forms: `plain` is DuckDB alone, `local` this process' threads, `ray` a cluster of one-CPU nodes on this machine; settings
-are the defaults, so that small queries stay in DuckDB alone, or with `--always` every query runs in stages. A peer is an
-engine of benchmark/stages_peer.py and the Python of a virtual environment that has it. All read Parquet files, one a table
-or `--files` of them, without declared keys. Every query runs once unmeasured, then `--runs` times in turn with the others.
+Forms: `plain` is DuckDB alone, `local` this process' threads, `ray` a cluster of one-CPU nodes on this machine;
+settings are the defaults, so that small queries stay in DuckDB alone, or with `--always` every query runs in stages. A
+peer is an engine of benchmark/stages_peer.py and the Python of a virtual environment that has it. All read Parquet
+files, one a table or `--files` of them, without declared keys. Every query runs once unmeasured, then `--runs` times in
+turn with the others.
 
 Measured: wall seconds; CPU seconds of all processes of the form; MB of exchange files (of our forms); peak memory, the
 sum over the processes of the largest resident set since the query began. Rows must be equal; numbers may differ by a
-relative 1e-9, because sums are added up in another order, and by 1e-5 in peers, whose decimals have fewer digits. A peer
-that cannot run a query, or not within a minute, is told so for each query and is out of its totals.
+relative 1e-9, because sums are added up in another order, and by 1e-5 in peers, whose decimals have fewer digits. A
+peer that cannot run a query, or not within a minute, is told so for each query and is out of its totals.
 
 With `ray` also: the time from a cluster that is up to the first query's rows, and Q10 without its filters with keys
-declared, late materialisation on and off. The last line is JSON: medians of every query and form, their totals, the rest.
+declared, late materialisation on and off. The last line is JSON: medians of every query and form, totals, the rest.
 """
 
 import argparse
@@ -82,7 +83,9 @@ def main() -> None:
     totals = {name: total_of(list(medians[name].values())) for name in forms}
     console.print(as_table(arguments, medians, totals))
     if q10:
-        console.print(f"Ray: first rows {first_query:.2f} s after the cluster was up. Q10 unfiltered: {q10_in_words(q10)}")
+        console.print(
+            f"Ray: first rows {first_query:.2f} s after the cluster was up. Q10 unfiltered: {q10_in_words(q10)}"
+        )
     print(json.dumps(as_result(arguments, medians, totals, failures, first_query, q10)))
 
 
@@ -380,13 +383,14 @@ def in_words(name: str, number: int, samples: dict, failures: dict) -> str:
 
 def q10_in_words(q10: dict) -> str:
     return ", ".join(
-        f"late materialisation {switch} {median['exchanged_mb']:.1f} MB, {median['wall']:.2f} s, {median['cpu']:.2f} s CPU"
+        f"late materialisation {switch} {median['exchanged_mb']:.1f} MB, {median['wall']:.2f} s, "
+        f"{median['cpu']:.2f} s CPU"
         for switch, median in q10.items()
     )
 
 
 def as_table(arguments: argparse.Namespace, medians: dict, totals: dict) -> Table:
-    title = f"TPC-H, scale {arguments.scale:g}, {arguments.files} files a table; plain's figures of the same queries in brackets"
+    title = f"TPC-H, scale {arguments.scale:g}, {arguments.files} files a table; in brackets: plain, the same queries"
     table = Table(title=title, title_justify="left", title_style="bold", box=box.ASCII2)
     for name in ("", "queries", "seconds", "CPU seconds", "MB exchanged", "largest peak MB"):
         table.add_column(name, justify="left" if not name else "right")

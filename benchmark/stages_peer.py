@@ -2,8 +2,8 @@
 
     python stages_peer.py NAME '{"customer": ["customer.parquet"], ...}'
 
-Reads queries as lines of JSON, {"sql": ...}, and answers each with one: {"wall": seconds, "rows": [...]} or {"error": ...}.
-The first line it writes is {"version": ...}, when the engine is ready, or {"error": ...}. Engines:
+Reads queries as lines of JSON, {"sql": ...}, and answers each with one: {"wall": seconds, "rows": [...]} or
+{"error": ...}. The first line it writes is {"version": ...}, when the engine is ready, or {"error": ...}. Engines:
 
     vane       Vane, on a Ray cluster it starts on this machine
     daft       Daft, in its process
@@ -21,9 +21,7 @@ from collections.abc import Callable
 
 Rows = list[tuple]
 Tables = dict[str, list[str]]
-os.environ.update(
-    RAY_USAGE_STATS_ENABLED="0", DO_NOT_TRACK="true", DAFT_ANALYTICS_ENABLED="0", DAFT_PROGRESS_BAR="0"
-)
+os.environ.update(RAY_USAGE_STATS_ENABLED="0", DO_NOT_TRACK="true", DAFT_ANALYTICS_ENABLED="0", DAFT_PROGRESS_BAR="0")
 
 
 def vane_engine(tables: Tables) -> Callable[[str], Rows]:

@@ -9,8 +9,8 @@
 //   submit(plan, query)                           is called for each query: the plan document, and the query's number;
 //                                                 it must return soon and never throw
 //   merganser_query_is_cancelled(query)           to be asked often: nobody waits for this query any more
-//   merganser_stage_tasks(query, stage)           how a stage runs; to be asked when the stages it comes after have ended
-//   merganser_stage_ended(query, stage, bytes, partitions)
+//   merganser_stage_tasks(query, stage)           how a stage runs; to be asked when the stages it comes after have
+//   ended merganser_stage_ended(query, stage, bytes, partitions)
 //                                                 once a stage has all its files: the bytes of each partition over them
 //   merganser_query_ended(query, outcome)         once for each submitted query
 //

@@ -217,8 +217,7 @@ void LocalRunner::RunStage(const Stage &stage) {
 	stage_report.decision = decision;
 	files.push_back(decision.inside.IsValid() ? vector<string>() : RunTasks(stage, decision, stage_report));
 	if (!decision.inside.IsValid()) {
-		tasks.StageEnds(stage.number,
-		                StageTasks::PartitionBytes(FileSystem::GetFileSystem(*context.db), files.back()));
+		tasks.StageEnds(stage.number, StageTasks::PartitionBytes(FileSystem::GetFileSystem(*context.db), files.back()));
 	} else {
 		ended_shares += stage.tasks;
 	}

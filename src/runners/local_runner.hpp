@@ -4,10 +4,10 @@
 // runners/local_runner.hpp
 //
 // Runs the stages of a query in this process: each stage's tasks on `slots` threads, each thread with a connection to
-// the same database, which has the settings and the search path of the session and serves all stages. A stage starts when the one
-// before it is complete. The first error ends the query and is thrown as the task threw it; an interrupt of the session
-// interrupts every task. Limit: a task sees committed data only; tables are therefore sent by the session, never read
-// by a task.
+// the same database, which has the settings and the search path of the session and serves all stages. A stage starts
+// when the one before it is complete. The first error ends the query and is thrown as the task threw it; an interrupt
+// of the session interrupts every task. Limit: a task sees committed data only; tables are therefore sent by the
+// session, never read by a task.
 //===----------------------------------------------------------------------===//
 
 #pragma once

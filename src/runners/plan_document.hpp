@@ -13,8 +13,8 @@
 //                  "after": [3],                       the stages that must have ended before this one is decided
 //                  "partitioning": "...", "reads": "...", "estimated_rows": 100, "reasons": ["..."]}, ...] }
 //
-// Stages are numbered from 1 in the order they can run; the last returns the rows of the query. The most tasks of a stage
-// are "tasks"; how many there are, and the statement of each, is told when it is due: merganser_stage_tasks
+// Stages are numbered from 1 in the order they can run; the last returns the rows of the query. The most tasks of a
+// stage are "tasks"; how many there are, and the statement of each, is told when it is due: merganser_stage_tasks
 // (foreign_runner.hpp).
 //===----------------------------------------------------------------------===//
 

@@ -76,9 +76,9 @@ string RunReport::ToJson(const string &runner, const QueryStages &query) const {
 		document.AddNumber(object, "tasks", report.tasks.size());
 		document.AddSeconds(object, "task_seconds", report.TaskSeconds());
 		document.AddSeconds(object, "wall_seconds", report.wall_seconds);
-		document.AddNumber(object, "rows_in",
-		                   report.decision.ScannedRows() +
-		                       ReadFromStages(report, [&](idx_t number) { return stages[number - 1].RowsOut(); }));
+		document.AddNumber(object, "rows_in", report.decision.ScannedRows() + ReadFromStages(report, [&](idx_t number) {
+			                                      return stages[number - 1].RowsOut();
+		                                      }));
 		document.AddNumber(object, "rows_out", report.RowsOut());
 		document.AddNumber(object, "bytes_in",
 		                   ReadFromStages(report, [&](idx_t number) { return stages[number - 1].BytesOut(); }));

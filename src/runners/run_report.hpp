@@ -11,8 +11,9 @@
 //                 "rows_in": 6001215, "rows_out": 40, "bytes_in": 0, "bytes_out": 3100, "estimated_rows": 37,
 //                 "retries": 0, "skew": 1.2, "spilled_bytes": 0, "slowest_worker": "..."}, ...] }
 //
-// A stage whose rows another one computed has no tasks and says so in its decisions (stage_tasks.hpp). `rows_in` counts rows of the files and rows of exchanges, `bytes_in` and `bytes_out` bytes of exchange files;
-// `skew` is the longest task's time over the median's.
+// A stage whose rows another one computed has no tasks and says so in its decisions (stage_tasks.hpp). `rows_in` counts
+// rows of the files and rows of exchanges, `bytes_in` and `bytes_out` bytes of exchange files; `skew` is the longest
+// task's time over the median's.
 //===----------------------------------------------------------------------===//
 
 #pragma once

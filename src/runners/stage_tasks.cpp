@@ -142,10 +142,10 @@ void StageTasks::ComputeInside(const Stage &stage, StageDecision &decision) cons
 	for (auto &late : query->late_broadcasts) {
 		if (late.other == stage.number && IsSmall(late)) {
 			decision.inside = late.reader;
-			decision.reasons.push_back(
-			    StringUtil::Format("computed inside stage %llu, because stage %llu, the other side of its join, has only "
-			                       "%llu bytes",
-			                       late.reader, late.small, Sum(bytes_of_stages.at(late.small))));
+			decision.reasons.push_back(StringUtil::Format(
+			    "computed inside stage %llu, because stage %llu, the other side of its join, has only "
+			    "%llu bytes",
+			    late.reader, late.small, Sum(bytes_of_stages.at(late.small))));
 		}
 	}
 }
@@ -183,7 +183,7 @@ void StageTasks::AddRelation(const Stage &stage, const StageInput &input, StageD
 			relation.input.mode = ReadMode::ALL;
 			decision.reasons.push_back(
 			    StringUtil::Format("stage %llu, only %llu bytes, goes to all tasks; stage %llu is computed here",
-			                       late.small, Sum(bytes_of_stages.at(late.small)), late.other));
+				                   late.small, Sum(bytes_of_stages.at(late.small)), late.other));
 		}
 	}
 	decision.relations.push_back(std::move(relation));
@@ -221,8 +221,8 @@ void StageTasks::Divide(const Stage &stage, StageDecision &decision) const {
 	// What every task reads whole should not be most of what it reads.
 	decision.tasks = Neighbours(bytes, MaxValue(task_bytes, read_whole));
 	if (decision.tasks.size() < stage.tasks) {
-		decision.reasons.push_back(StringUtil::Format("%llu shares of %llu bytes in %llu tasks", stage.tasks, Sum(bytes),
-		                                              decision.tasks.size()));
+		decision.reasons.push_back(StringUtil::Format("%llu shares of %llu bytes in %llu tasks", stage.tasks,
+		                                              Sum(bytes), decision.tasks.size()));
 	}
 }
 

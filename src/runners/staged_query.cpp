@@ -128,16 +128,14 @@ PhysicalOperator &LogicalStagedQuery::CreatePlan(ClientContext &context, Physica
 	auto &result = planner.Make<PhysicalStagedQuery>(types, estimated_cardinality, stages);
 	for (idx_t i = 0; i < children.size(); i++) {
 		auto &rows = planner.CreatePlan(*children[i]);
-		auto &send =
-		    planner.Make<PhysicalSend>(rows.types, rows.estimated_cardinality, stages->sent[i].partitions);
+		auto &send = planner.Make<PhysicalSend>(rows.types, rows.estimated_cardinality, stages->sent[i].partitions);
 		send.children.push_back(rows);
 		result.children.push_back(send);
 	}
 	return result;
 }
 
-PhysicalSend::PhysicalSend(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality,
-                           idx_t partitions)
+PhysicalSend::PhysicalSend(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality, idx_t partitions)
     : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, std::move(types), estimated_cardinality),
       partitions(partitions) {
 }

@@ -270,7 +270,7 @@ void StagePlanner::CollectInputs(LogicalOperator &op, Stage &stage) {
 		late->second.reader = stage.number;
 		result->stages[late->second.other - 1]->reasons.push_back(
 		    StringUtil::Format("computed inside stage %llu where stage %llu turns out to have at most %llu bytes",
-		                       stage.number, late->second.small, late->second.max_bytes));
+			                   stage.number, late->second.small, late->second.max_bytes));
 		result->late_broadcasts.push_back(late->second);
 		late_broadcasts.erase(late);
 	}

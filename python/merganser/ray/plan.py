@@ -108,7 +108,11 @@ def read_piece(piece: str | dict[str, Any]) -> str | FilesOf | Target:
 
 def as_sql(statement: Statement, files: dict[str, list[str]], target: str) -> str:
     return "".join(
-        piece if isinstance(piece, str) else as_text(target) if isinstance(piece, Target) else as_list(files[piece.input])
+        piece
+        if isinstance(piece, str)
+        else as_text(target)
+        if isinstance(piece, Target)
+        else as_list(files[piece.input])
         for piece in statement
     )
 

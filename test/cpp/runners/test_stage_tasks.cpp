@@ -1,8 +1,6 @@
-#include "catch.hpp"
-
+#include "open_database.hpp"
 #include "runners/stage_tasks.hpp"
 
-#include "duckdb/parser/parser.hpp"
 #include "duckdb/parser/statement/select_statement.hpp"
 
 namespace merganser {
@@ -29,13 +27,13 @@ struct Stages {
 		stage->tasks = shares;
 		stage->partitions = shares;
 		stage->inputs = std::move(inputs);
-		Parser parser;
-		parser.ParseQuery(sql);
-		stage->query = std::move(parser.statements[0]->Cast<SelectStatement>().node);
+		auto statements = database.connection.ExtractStatements(sql);
+		stage->query = std::move(statements[0]->Cast<SelectStatement>().node);
 		query->stages.push_back(std::move(stage));
 		return *query->stages.back();
 	}
 
+	OpenDatabase database;
 	const idx_t shares;
 	shared_ptr<QueryStages> query;
 };
@@ -157,7 +155,7 @@ TEST_CASE("A task reads its partitions and its slice", "[stage_tasks]") {
 	        "COPY (WITH merganser_scan_7 AS NOT MATERIALIZED (SELECT * FROM read_parquet('f') WHERE filename = 'f' AND "
 	        "file_row_number BETWEEN 200 AND 399) FROM (SELECT c0 FROM merganser_scan_7)) TO  (FORMAT "
 	        "merganser_exchange, PARTITIONS 4)");
-	tasks.StageEnds(2, {1000, 0, 0, 1000});
+	tasks.StageEnds(2, {300, 0, 0, 1000});
 	REQUIRE(tasks.Decide(3).tasks.size() == 2);
 	REQUIRE_THAT(Text(tasks.Sql(3, 0)),
 	             Catch::Contains("merganser_exchange(<merganser_stage_2>, partitions := [0, 1, 2])") &&
