@@ -11,6 +11,7 @@
 #include "declarations/declare_functions.hpp"
 #include "declarations/verify_function.hpp"
 #include "exchange/exchange_copy.hpp"
+#include "exchange/exchange_partitions.hpp"
 #include "exchange/exchange_scan.hpp"
 #include "grouping/prepare_calls.hpp"
 #include "grouping/write_regions.hpp"
@@ -43,6 +44,7 @@ static void Load(ExtensionLoader &loader) {
 	PrepareCalls::Register(loader);         // filters and columns pass a table function
 	ExchangeCopy::Register(loader);         // what a stage writes
 	ExchangeScan::Register(loader);         // what the next stage reads
+	ExchangePartitions::Register(loader);   // how much that is
 	RunInStages::Register(loader);          // on the optimised plan, after everything that changes it
 	StagesFunction::Register(loader);       // shows what Stages would do
 	ExplainFunction::Register(loader);      // last, as it tells what all the others did

@@ -34,11 +34,11 @@ InsertionOrderPreservingMap<string> Describe(const QueryStages &stages) {
 }
 
 struct SendState : public GlobalSinkState {
-	SendState(ClientContext &context, const vector<LogicalType> &types)
+	SendState(ClientContext &context, const vector<LogicalType> &types, idx_t partitions)
 	    : folder(make_uniq<ExchangeFolder>(context)), path(folder->SentFile(0)),
 	      file(make_uniq<ExchangeFileWriter>(FileSystem::GetFileSystem(*context.db), path, ColumnNames(types.size()),
-		                                     types, Settings::Tasks(context))),
-	      rows(context, types, {}, Settings::Tasks(context)) {
+		                                     types, partitions)),
+	      rows(context, types, {}, partitions) {
 	}
 	~SendState() override {
 		file.reset();
@@ -126,17 +126,18 @@ InsertionOrderPreservingMap<string> LogicalStagedQuery::ParamsToString() const {
 
 PhysicalOperator &LogicalStagedQuery::CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) {
 	auto &result = planner.Make<PhysicalStagedQuery>(types, estimated_cardinality, stages);
-	for (auto &child : children) {
-		auto &rows = planner.CreatePlan(*child);
-		auto &send = planner.Make<PhysicalSend>(rows.types, rows.estimated_cardinality);
+	for (idx_t i = 0; i < children.size(); i++) {
+		auto &rows = planner.CreatePlan(*children[i]);
+		auto &send = planner.Make<PhysicalSend>(rows.types, rows.estimated_cardinality, stages->sent[i].partitions);
 		send.children.push_back(rows);
 		result.children.push_back(send);
 	}
 	return result;
 }
 
-PhysicalSend::PhysicalSend(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality)
-    : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, std::move(types), estimated_cardinality) {
+PhysicalSend::PhysicalSend(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality, idx_t partitions)
+    : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, std::move(types), estimated_cardinality),
+      partitions(partitions) {
 }
 
 string PhysicalSend::GetName() const {
@@ -152,7 +153,7 @@ void PhysicalSend::Remove() const {
 }
 
 unique_ptr<GlobalSinkState> PhysicalSend::GetGlobalSinkState(ClientContext &context) const {
-	return make_uniq<SendState>(context, types);
+	return make_uniq<SendState>(context, types, partitions);
 }
 
 unique_ptr<LocalSinkState> PhysicalSend::GetLocalSinkState(ExecutionContext &context) const {
@@ -275,7 +276,7 @@ SourceResultType PhysicalStagedQuery::GetDataInternal(ExecutionContext &context,
 		for (auto &child : children) {
 			sent_files.push_back(child.get().Cast<PhysicalSend>().File());
 		}
-		state.Start({context.client, *stages, state.folder, std::move(sent_files)});
+		state.Start({context.client, stages, state.folder, std::move(sent_files)});
 	}
 	if (!state.rows_are_there) {
 		auto result = state.Wait(input.interrupt_state);

@@ -21,7 +21,7 @@ void RequireComplete(const SlicedScan &scan, idx_t tasks) {
 	idx_t file = 0;
 	idx_t row = 0;
 	for (idx_t task = 0; task < tasks; task++) {
-		for (auto &piece : scan.Pieces(task, tasks)) {
+		for (auto &piece : scan.Pieces({task, task + 1}, tasks)) {
 			while (row == scan.files[file].size) {
 				file++;
 				row = 0;
@@ -63,7 +63,7 @@ TEST_CASE("Slices hold every row once", "[sliced_scan]") {
 TEST_CASE("Where there are enough row groups, slices begin with one", "[sliced_scan]") {
 	auto scan = Scan({{"a", 16 * 2048, 16}});
 	for (idx_t task = 0; task < 3; task++) {
-		for (auto &piece : scan.Pieces(task, 3)) {
+		for (auto &piece : scan.Pieces({task, task + 1}, 3)) {
 			REQUIRE(piece.start % 2048 == 0);
 		}
 	}
@@ -72,9 +72,9 @@ TEST_CASE("Where there are enough row groups, slices begin with one", "[sliced_s
 TEST_CASE("Whole files are not cut", "[sliced_scan]") {
 	auto scan = Scan({{"a", 100, 50}, {"b", 100, 50}, {"c", 100, 50}});
 	scan.whole_files = true;
-	REQUIRE(scan.Pieces(0, 2).size() == 2);
-	REQUIRE(scan.Pieces(1, 2).size() == 1);
-	REQUIRE(scan.SliceSql(0, 2) == "SELECT * FROM read_parquet('*') WHERE filename IN ('a', 'b')");
+	REQUIRE(scan.Pieces({0, 1}, 2).size() == 2);
+	REQUIRE(scan.Pieces({1, 2}, 2).size() == 1);
+	REQUIRE(scan.SliceSql({0, 1}, 2) == "SELECT * FROM read_parquet('*') WHERE filename IN ('a', 'b')");
 	scan.rows_are_known = false;
 	REQUIRE(scan.Rows() == 0);
 	REQUIRE(scan.Size() == 300);
@@ -82,9 +82,9 @@ TEST_CASE("Whole files are not cut", "[sliced_scan]") {
 
 TEST_CASE("A slice without rows is empty, and paths are quoted", "[sliced_scan]") {
 	auto scan = Scan({{"it's", 3, 1}});
-	REQUIRE(scan.SliceSql(0, 64) == "SELECT * FROM read_parquet('*') WHERE false");
-	REQUIRE(scan.SliceSql(0, 1) == "SELECT * FROM read_parquet('*') WHERE filename IN ('it''s')");
-	REQUIRE(scan.SliceSql(1, 2) ==
+	REQUIRE(scan.SliceSql({0, 1}, 64) == "SELECT * FROM read_parquet('*') WHERE false");
+	REQUIRE(scan.SliceSql({0, 1}, 1) == "SELECT * FROM read_parquet('*') WHERE filename IN ('it''s')");
+	REQUIRE(scan.SliceSql({1, 2}, 2) ==
 	        "SELECT * FROM read_parquet('*') WHERE filename = 'it''s' AND file_row_number BETWEEN 1 AND 2");
 }
 
