@@ -2,6 +2,7 @@
 
 #include "grouping/logical_table_function.hpp"
 #include "late_materialization/join_back_guard.hpp"
+#include "stages/constant_arguments.hpp"
 #include "stages/logical_exchange.hpp"
 #include "stages/plan_copy.hpp"
 #include "stages/plan_columns.hpp"
@@ -26,6 +27,7 @@ unique_ptr<QueryStages> StagePlanner::Plan(unique_ptr<LogicalOperator> plan, str
 		reason = "the function " + function + " belongs to the session";
 		return nullptr;
 	}
+	ConstantArguments::Restore(context, *plan);
 	plan->ResolveOperatorTypes();
 	root = plan;
 	auto delivered = Cut(plan);
