@@ -2,7 +2,10 @@
 
 #include "duckdb/common/types/uuid.hpp"
 
+#include <fcntl.h>
 #include <filesystem>
+#include <mutex>
+#include <sys/file.h>
 #include <unistd.h>
 
 namespace merganser {
@@ -52,16 +55,62 @@ std::filesystem::path Root(ClientContext &context) {
 	return parent / ("merganser-" + std::to_string(getuid()));
 }
 
+//! A lock on the folder that goes with the process that holds it; -1 if another process has it or there is none.
+int TryLock(const std::filesystem::path &folder) {
+	auto descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+		close(descriptor);
+		return -1;
+	}
+	return descriptor;
+}
+
+//! Whether nothing was made in the folder for a day. Locks of other machines are not seen on every file system.
+bool IsOld(const std::filesystem::directory_entry &folder) {
+	std::error_code error;
+	auto written = folder.last_write_time(error);
+	return !error && written < std::filesystem::file_time_type::clock::now() - std::chrono::hours(24);
+}
+
+void RemoveIfAbandoned(const std::filesystem::directory_entry &folder) {
+	auto lock = IsOld(folder) ? TryLock(folder) : -1;
+	if (lock >= 0) {
+		std::error_code error;
+		std::filesystem::remove_all(folder, error);
+		close(lock);
+	}
+}
+
+//! Removes what queries of processes that were killed left behind.
+void RemoveAbandonedFolders(const std::filesystem::path &root) {
+	std::error_code error;
+	for (auto &of_process : std::filesystem::directory_iterator(root, error)) {
+		if (!IsOld(of_process)) {
+			continue;
+		}
+		for (auto &of_query : std::filesystem::directory_iterator(of_process, error)) {
+			RemoveIfAbandoned(of_query);
+		}
+		std::filesystem::remove(of_process, error);
+	}
+}
+
 } // namespace
 
 ExchangeFolder::ExchangeFolder(ClientContext &context) {
 	auto root = Root(context);
+	static std::once_flag once;
+	std::call_once(once, RemoveAbandonedFolders, root);
 	auto folder = root / NameOfProcess() / UUID::ToString(UUID::GenerateRandomUUID());
 	MakePrivateFolders({root, folder.parent_path(), folder});
 	path = folder.string();
+	lock = TryLock(folder);
 }
 
 ExchangeFolder::~ExchangeFolder() {
+	if (lock >= 0) {
+		close(lock);
+	}
 	std::error_code error;
 	std::filesystem::remove_all(path, error);
 	// The folders of this process and this user go with their last query; another query's folder inside keeps them.

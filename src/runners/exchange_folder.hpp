@@ -5,8 +5,8 @@
 //
 // The folder of one execution of a query: <directory>/merganser-<user id>/<process>/<query>, for its owner only (mode
 // 0700); <process> and <query> are random. It is removed with everything in it when the object dies: at the end of the
-// query, after an error and after a cancel.
-// Errors: IOException naming the folder that could not be made.
+// query, after an error and after a cancel. What a killed process left goes a day later, with the first query of
+// another process in the same directory. Errors: IOException naming the folder that could not be made.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -31,6 +31,8 @@ public:
 
 private:
 	string path;
+	//! A file descriptor that holds the folder's lock while the query lives, or -1.
+	int lock = -1;
 
 	string MakeFolder(const string &relative) const;
 };
