@@ -74,8 +74,8 @@ def checked_runner(runner: str, address: str | None, slots: int | None) -> str:
         raise ValueError(f'runner must be "local", "ray" or "", not {runner!r}')
     if address is not None and runner != "ray":
         raise ValueError(f'address is for runner="ray", and the runner is {runner!r}')
-    if slots is not None and slots < 1:
-        raise ValueError(f"slots must be at least 1, not {slots}")
+    if slots is not None and not (isinstance(slots, int) and slots >= 1):
+        raise ValueError(f"slots must be a whole number of at least 1, not {slots!r}")
     if runner == "ray" and find_spec("ray") is None:
         raise RuntimeError('runner="ray" needs Ray; run: pip install "merganser[ray]"')
     return runner

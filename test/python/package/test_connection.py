@@ -90,7 +90,8 @@ def test_runner_of_the_environment(monkeypatch):
     [
         ({"runner": "spark"}, 'runner must be "local", "ray" or "", not \'spark\''),
         ({"runner": "local", "address": "local"}, 'address is for runner="ray"'),
-        ({"slots": 0}, "slots must be at least 1, not 0"),
+        ({"slots": 0}, "slots must be a whole number of at least 1, not 0"),
+        ({"slots": "x"}, "slots must be a whole number of at least 1, not 'x'"),
     ],
 )
 def test_arguments_of_a_runner(arguments, message):
