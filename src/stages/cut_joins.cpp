@@ -110,7 +110,8 @@ Partitioning StagePlanner::CutJoin(Slot &op) {
 		auto only_matches_count = EveryRowMayGoToAllTasks(kind, !small_is_right) &&
 		                          !EveryRowMayGoToAllTasks(kind, small_is_right) && !asof;
 		if (can_hash && only_matches_count && !left.IsOneTask() && !right.IsOneTask() && small(bytes) &&
-		    bytes <= other_bytes / WORTH_MATCHING && lies.distribution != Distribution::HASHED) {
+		    bytes <= other_bytes / WORTH_MATCHING && lies.distribution != Distribution::HASHED &&
+		    LeavesOutRows(*op->children[small_is_right ? 1 : 0])) {
 			lies = KeepMatching(op, small_is_right, lies);
 			return HashBothSides(op, left, right, std::move(keys.left), std::move(keys.right));
 		}
@@ -162,6 +163,16 @@ Partitioning StagePlanner::HashBothSides(Slot &op, const Partitioning &left, con
 		return {Distribution::SPLIT, {}};
 	}
 	return PlanColumns::KeepAvailable({Distribution::HASHED, left_survives ? left_columns : right_columns}, *op);
+}
+
+bool StagePlanner::LeavesOutRows(LogicalOperator &op) {
+	reference<LogicalOperator> scan = op;
+	while (scan.get().type == LogicalOperatorType::LOGICAL_PROJECTION ||
+	       scan.get().type == LogicalOperatorType::LOGICAL_FILTER) {
+		scan = *scan.get().children[0];
+	}
+	auto entry = sliced.find(&scan.get());
+	return entry == sliced.end() || op.estimated_cardinality < entry->second.Rows() / 2;
 }
 
 //! SELECT large.* FROM large SEMI JOIN small USING (keys): what matches nothing is not exchanged. For kinds of join in

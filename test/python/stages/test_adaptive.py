@@ -73,7 +73,7 @@ def test_many_rows_are_several_tasks(connection):
     stages = run(connection, "SELECT k, count(*), sum(i) FROM a GROUP BY k")
     assert stages[0]["tasks"] == 4
     assert stages[0]["decisions"] == []
-    connection.execute("SET merganser_task_bytes = 500000")
+    connection.execute("SET merganser_task_bytes = 450000")
     stages = run(connection, "SELECT k, count(*), sum(i) FROM a GROUP BY k")
     assert stages[0]["tasks"] == 2
     assert stages[0]["decisions"] == ["4 shares of 960000 bytes in 2 tasks"]
