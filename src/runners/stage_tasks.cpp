@@ -226,8 +226,8 @@ void StageTasks::Divide(const Stage &stage, StageDecision &decision) const {
 	// Shares differ a little in size: half of one more is no reason for another task.
 	decision.tasks = Neighbours(bytes, all / wanted + all / (2 * stage.tasks));
 	if (decision.tasks.size() < stage.tasks) {
-		decision.reasons.push_back(StringUtil::Format("%llu shares of %llu bytes in %llu tasks", stage.tasks, all,
-		                                              decision.tasks.size()));
+		decision.reasons.push_back(
+		    StringUtil::Format("%llu shares of %llu bytes in %llu tasks", stage.tasks, all, decision.tasks.size()));
 	}
 }
 

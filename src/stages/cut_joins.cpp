@@ -107,8 +107,8 @@ Partitioning StagePlanner::CutJoin(Slot &op) {
 		auto &lies = small_is_right ? right : left;
 		auto bytes = small_is_right ? right_bytes : left_bytes;
 		auto other_bytes = small_is_right ? left_bytes : right_bytes;
-		auto only_matches_count = EveryRowMayGoToAllTasks(kind, !small_is_right) &&
-		                          !EveryRowMayGoToAllTasks(kind, small_is_right) && !asof;
+		auto only_matches_count =
+		    EveryRowMayGoToAllTasks(kind, !small_is_right) && !EveryRowMayGoToAllTasks(kind, small_is_right) && !asof;
 		if (can_hash && only_matches_count && !left.IsOneTask() && !right.IsOneTask() && small(bytes) &&
 		    bytes <= other_bytes / WORTH_MATCHING && lies.distribution != Distribution::HASHED &&
 		    LeavesOutRows(*op->children[small_is_right ? 1 : 0])) {

@@ -118,7 +118,7 @@ def test_order_is_kept(connection, task_bytes):
 
 def test_order_of_a_sent_table_is_kept(connection):
     connection.execute("CREATE OR REPLACE TEMP TABLE sent AS SELECT i, (i * 7919) % 10007 AS v FROM range(10007) r(i)")
-    connection.execute("SET merganser_task_bytes = 50000")
+    connection.execute("SET merganser_task_bytes = 30000")
     stages = run(connection, "SELECT v FROM sent JOIN (SELECT 1) ON v >= 0", ordered=True)
     assert max(stage["tasks"] for stage in stages) in (2, 3)
 
