@@ -104,11 +104,11 @@ void Optimize(OptimizerExtensionInput &input, unique_ptr<LogicalOperator> &plan)
 		return;
 	}
 	PreparedStatements::Watch(input.context);
-	StageRunner::CheckName(runner);
 	auto query = FindQuery(plan);
 	if (!query) {
 		return;
 	}
+	StageRunner::CheckName(runner); // only now: SET and RESET have to work with a wrong name too
 	auto start = std::chrono::steady_clock::now();
 	RuleDecision decision;
 	decision.rule = RULE_NAME;

@@ -126,3 +126,11 @@ def test_a_query_too_small(staged):
     assert [tasks for tasks, _ in rows] == [1]
     assert "smaller than merganser_distribute_min_bytes" in rows[0][1]
     assert "Staged Query" not in plan(staged, QUERY)
+
+
+def test_a_wrong_runner_can_be_set_right_again(connection):
+    connection.execute("SET merganser_runner = 'Local'")
+    with pytest.raises(duckdb.InvalidInputException, match="must be 'local', empty, or a runner"):
+        connection.execute("SELECT 1")
+    connection.execute("RESET merganser_runner")
+    assert connection.execute("SELECT 1").fetchone() == (1,)
