@@ -10,6 +10,9 @@ namespace merganser {
 
 namespace {
 
+//! A byte every task reads whole, often into a hash table, is worth so many bytes of its own.
+const idx_t OWN_FOR_WHOLE = 4;
+
 idx_t Sum(const vector<idx_t> &bytes) {
 	return std::accumulate(bytes.begin(), bytes.end(), idx_t(0));
 }
@@ -218,11 +221,13 @@ void StageTasks::Divide(const Stage &stage, StageDecision &decision) const {
 			}
 		}
 	}
-	// What every task reads whole should not be most of what it reads.
-	decision.tasks = Neighbours(bytes, MaxValue(task_bytes, read_whole));
+	auto all = Sum(bytes);
+	auto wanted = MaxValue<idx_t>(all / MaxValue(task_bytes, OWN_FOR_WHOLE * read_whole), 1);
+	// Shares differ a little in size: half of one more is no reason for another task.
+	decision.tasks = Neighbours(bytes, all / wanted + all / (2 * stage.tasks));
 	if (decision.tasks.size() < stage.tasks) {
-		decision.reasons.push_back(StringUtil::Format("%llu shares of %llu bytes in %llu tasks", stage.tasks,
-		                                              Sum(bytes), decision.tasks.size()));
+		decision.reasons.push_back(
+		    StringUtil::Format("%llu shares of %llu bytes in %llu tasks", stage.tasks, all, decision.tasks.size()));
 	}
 }
 

@@ -8,7 +8,8 @@
 // Problem: the planner divides every stage alike, by estimates. Many tasks for few rows cost more than the rows do, and
 // a join hashed because of a wrong estimate exchanges a large side for nothing. Exact bytes are known just before a
 // stage runs:
-//   neighbouring shares are computed by one task as long as they have at most merganser_task_bytes together
+//   neighbouring shares are computed by one task as long as they have about merganser_task_bytes together, and enough
+//   beside what every task reads whole
 //     partitions of 5, 0, 3, 90, 1 and 1 MB, merganser_task_bytes 16 MB  ->  tasks of the shares 0-2, 3, 4-5
 //   a join whose one side turned out small computes its other side itself, share by share, and reads all of the small
 //   side; the other side is never exchanged

@@ -29,10 +29,10 @@ Partitioning StagePlanner::CutAggregate(Slot &op) {
 	}
 	auto can_hash = PlanColumns::CanHash(aggregate.groups);
 	auto &child = *op->children[0];
-	// Half as many groups as rows, or as many, is what DuckDB estimates where it knows nothing of the groups.
+	// Half as many groups as rows, or about as many, is what DuckDB estimates where it knows nothing of the groups.
 	auto reduces = aggregate.groups.empty() || !op->has_estimated_cardinality || !child.has_estimated_cardinality ||
 	               op->estimated_cardinality <= (child.estimated_cardinality + 1) / 2 ||
-	               op->estimated_cardinality >= child.estimated_cardinality;
+	               op->estimated_cardinality >= child.estimated_cardinality - child.estimated_cardinality / 20;
 	if (TwoPhaseAggregate::IsPossible(aggregate) && (reduces || !can_hash)) {
 		auto combine = TwoPhaseAggregate::Split(context, binder, *root, op);
 		auto &lower = combine.get().children[0];

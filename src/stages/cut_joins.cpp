@@ -1,8 +1,11 @@
 #include "stages/stage_planner.hpp"
 
+#include "stages/logical_exchange.hpp"
 #include "stages/plan_columns.hpp"
 #include "stages/sliced_files.hpp"
 
+#include "duckdb/optimizer/column_binding_replacer.hpp"
+#include "duckdb/planner/binder.hpp"
 #include "duckdb/planner/operator/list.hpp"
 
 namespace merganser {
@@ -11,6 +14,8 @@ namespace {
 
 //! What every task may read again for itself rather than from an exchange.
 const idx_t MOST_REPEATED_ROWS = 2048;
+//! How much larger a side must be for its rows that match nothing to be left out before it is exchanged.
+const idx_t WORTH_MATCHING = 8;
 
 const char *const LEFT_BY_KEYS = "left side of the join by its keys";
 const char *const RIGHT_BY_KEYS = "right side of the join by its keys";
@@ -41,6 +46,7 @@ JoinType KindOf(const LogicalOperator &op) {
 struct JoinKeys {
 	vector<unique_ptr<Expression>> left;
 	vector<unique_ptr<Expression>> right;
+	vector<ExpressionType> comparisons;
 };
 
 //! The comparisons that only rows with equal values pass. None for MARK: its NULL depends on all rows of the right
@@ -66,6 +72,7 @@ JoinKeys EqualKeys(LogicalOperator &op) {
 		    !left.IsVolatile() && !right.IsVolatile()) {
 			result.left.push_back(left.Copy());
 			result.right.push_back(right.Copy());
+			result.comparisons.push_back(comparison);
 		}
 	}
 	return result;
@@ -91,13 +98,26 @@ Partitioning StagePlanner::CutJoin(Slot &op) {
 	}
 	auto keys = EqualKeys(*op);
 	auto can_hash = PlanColumns::CanHash(keys.left);
-	auto left_fits = EveryRowMayGoToAllTasks(kind, false) && !right.IsOneTask() && !asof;
-	auto right_fits = EveryRowMayGoToAllTasks(kind, true) && !left.IsOneTask();
 	auto left_bytes = Bytes(*op->children[0]);
 	auto right_bytes = Bytes(*op->children[1]);
 	auto small = [&](idx_t bytes) {
 		return broadcast_bytes > 0 && bytes <= broadcast_bytes;
 	};
+	for (auto small_is_right : {false, true}) {
+		auto &lies = small_is_right ? right : left;
+		auto bytes = small_is_right ? right_bytes : left_bytes;
+		auto other_bytes = small_is_right ? left_bytes : right_bytes;
+		auto only_matches_count =
+		    EveryRowMayGoToAllTasks(kind, !small_is_right) && !EveryRowMayGoToAllTasks(kind, small_is_right) && !asof;
+		if (can_hash && only_matches_count && !left.IsOneTask() && !right.IsOneTask() && small(bytes) &&
+		    bytes <= other_bytes / WORTH_MATCHING && lies.distribution != Distribution::HASHED &&
+		    LeavesOutRows(*op->children[small_is_right ? 1 : 0])) {
+			lies = KeepMatching(op, small_is_right, lies);
+			return HashBothSides(op, left, right, std::move(keys.left), std::move(keys.right));
+		}
+	}
+	auto left_fits = EveryRowMayGoToAllTasks(kind, false) && !right.IsOneTask() && !asof;
+	auto right_fits = EveryRowMayGoToAllTasks(kind, true) && !left.IsOneTask();
 	if (right_fits && (small(right_bytes) || !can_hash) && (right_bytes <= left_bytes || !left_fits)) {
 		Exchange(op->children[1], right, {}, ReadMode::ALL,
 		         StringUtil::Format("right side of the join to all tasks, about %llu bytes", right_bytes));
@@ -124,8 +144,11 @@ Partitioning StagePlanner::HashBothSides(Slot &op, const Partitioning &left, con
 	auto right_columns = PlanColumns::Plain(right_keys);
 	auto left_lies_so = left.distribution == Distribution::HASHED && left.keys == left_columns;
 	auto right_lies_so = right.distribution == Distribution::HASHED && right.keys == right_columns;
-	if (left_lies_so || right_lies_so) {
-		RelyOnHash(*op);
+	if (left_lies_so) {
+		RelyOnHash(*op->children[0]);
+	}
+	if (right_lies_so) {
+		RelyOnHash(*op->children[1]);
 	}
 	if (!left_lies_so && !right_lies_so) {
 		HashSmallerSideFirst(op, left, right, std::move(left_keys), std::move(right_keys));
@@ -140,6 +163,50 @@ Partitioning StagePlanner::HashBothSides(Slot &op, const Partitioning &left, con
 		return {Distribution::SPLIT, {}};
 	}
 	return PlanColumns::KeepAvailable({Distribution::HASHED, left_survives ? left_columns : right_columns}, *op);
+}
+
+bool StagePlanner::LeavesOutRows(LogicalOperator &op) {
+	reference<LogicalOperator> scan = op;
+	while (scan.get().type == LogicalOperatorType::LOGICAL_PROJECTION ||
+	       scan.get().type == LogicalOperatorType::LOGICAL_FILTER) {
+		scan = *scan.get().children[0];
+	}
+	auto entry = sliced.find(&scan.get());
+	return entry == sliced.end() || op.estimated_cardinality < entry->second.Rows() / 2;
+}
+
+//! SELECT large.* FROM large SEMI JOIN small USING (keys): what matches nothing is not exchanged. For kinds of join in
+//! which a row of the large side counts only by its matches.
+Partitioning StagePlanner::KeepMatching(Slot &op, bool small_is_right, const Partitioning &small_lies) {
+	auto keys = EqualKeys(*op);
+	auto &small_keys = small_is_right ? keys.right : keys.left;
+	auto &large_keys = small_is_right ? keys.left : keys.right;
+	auto &small = op->children[small_is_right ? 1 : 0];
+	auto &large = op->children[small_is_right ? 0 : 1];
+	Hash(small, small_lies, PlanColumns::Copies(small_keys), small_is_right ? RIGHT_BY_KEYS : LEFT_BY_KEYS);
+
+	auto again = small->Cast<LogicalExchange>().ReadAgain(binder.GenerateTableIndex());
+	again->input.mode = ReadMode::ALL;
+	ColumnBindingReplacer replacer;
+	auto columns = small->GetColumnBindings();
+	auto columns_again = again->GetColumnBindings();
+	for (idx_t i = 0; i < columns.size(); i++) {
+		replacer.replacement_bindings.emplace_back(columns[i], columns_again[i]);
+	}
+	auto matching = make_uniq<LogicalComparisonJoin>(JoinType::SEMI);
+	for (idx_t i = 0; i < large_keys.size(); i++) {
+		auto key_again = small_keys[i]->Copy();
+		replacer.VisitExpression(&key_again);
+		matching->conditions.emplace_back(large_keys[i]->Copy(), std::move(key_again), keys.comparisons[i]);
+	}
+	auto rows = MinValue(large->estimated_cardinality, small->estimated_cardinality);
+	matching->children.push_back(std::move(large));
+	matching->children.push_back(std::move(again));
+	matching->SetEstimatedCardinality(rows);
+	matching->ResolveOperatorTypes();
+	large = std::move(matching);
+	pending_reasons.push_back("without the rows that match nothing on the small side");
+	return {Distribution::HASHED, PlanColumns::Plain(small_keys)};
 }
 
 void StagePlanner::HashSmallerSideFirst(Slot &op, const Partitioning &left, const Partitioning &right,

@@ -90,6 +90,11 @@ private:
 	//! Hashes both sides of a join, first the one that may turn out to be small.
 	void HashSmallerSideFirst(Slot &op, const Partitioning &left, const Partitioning &right,
 	                          vector<unique_ptr<Expression>> left_keys, vector<unique_ptr<Expression>> right_keys);
+	//! Whether rows of the scan it stands on are missing, by DuckDB's estimates; also where it stands on none.
+	bool LeavesOutRows(LogicalOperator &op);
+	//! Hashes the small side of a join and leaves, of the other side, the rows that have its keys. Returns how the
+	//! small side lies then.
+	Partitioning KeepMatching(Slot &op, bool small_is_right, const Partitioning &small);
 	//! Whether rows of `op` that agree on all of `columns` are in one task; they must be from then on.
 	bool KeepsTogether(LogicalOperator &op, const Partitioning &delivered, const vector<ColumnBinding> &columns);
 	//! The rows of `op` must stay as the joins in it have hashed them.

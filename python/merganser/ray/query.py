@@ -2,8 +2,8 @@
 
 It alone decides: which task next and where, whether another attempt is worth it, which attempt counts. How many tasks
 a stage has is decided once, when the stages it comes after are complete; then its tasks start. Exactly one attempt at
-each task is accepted, and readers are told its exact path. Where a reader finds an exchange file missing or damaged, the
-task that wrote it runs again, then the reader.
+each task is accepted, and readers are told its exact path. Where a reader finds an exchange file missing or damaged,
+the task that wrote it runs again, then the reader.
 """
 
 import shutil

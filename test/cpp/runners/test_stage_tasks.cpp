@@ -95,7 +95,8 @@ string Text(const vector<SqlPart> &parts) {
 TEST_CASE("Neighbouring shares are one task as long as they are small together", "[stage_tasks]") {
 	REQUIRE(Tasks({5, 0, 3, 90, 1, 1}, 16) == TaskList {{0, 1, 2}, {3}, {4, 5}});
 	REQUIRE(Tasks({8, 8, 8, 8}, 16) == TaskList {{0, 1}, {2, 3}});
-	REQUIRE(Tasks({9, 9, 9, 9}, 16) == TaskList {{0}, {1}, {2}, {3}});
+	REQUIRE(Tasks({9, 8, 7, 9}, 16) == TaskList {{0, 1}, {2, 3}});
+	REQUIRE(Tasks({15, 15, 15, 15}, 16) == TaskList {{0}, {1}, {2}, {3}});
 }
 
 TEST_CASE("Empty shares cost no task", "[stage_tasks]") {
@@ -109,7 +110,8 @@ TEST_CASE("Without a size every share is a task", "[stage_tasks]") {
 }
 
 TEST_CASE("What every task reads whole makes tasks larger", "[stage_tasks]") {
-	REQUIRE(Tasks({9, 9, 9, 9}, 16, 18) == TaskList {{0, 1}, {2, 3}});
+	REQUIRE(Tasks({20, 20, 20, 20}, 16, 0) == TaskList {{0}, {1}, {2}, {3}});
+	REQUIRE(Tasks({20, 20, 20, 20}, 16, 10) == TaskList {{0, 1}, {2, 3}});
 }
 
 TEST_CASE("Every share is computed by exactly one task", "[stage_tasks]") {

@@ -73,7 +73,7 @@ def test_many_rows_are_several_tasks(connection):
     stages = run(connection, "SELECT k, count(*), sum(i) FROM a GROUP BY k")
     assert stages[0]["tasks"] == 4
     assert stages[0]["decisions"] == []
-    connection.execute("SET merganser_task_bytes = 500000")
+    connection.execute("SET merganser_task_bytes = 450000")
     stages = run(connection, "SELECT k, count(*), sum(i) FROM a GROUP BY k")
     assert stages[0]["tasks"] == 2
     assert stages[0]["decisions"] == ["4 shares of 960000 bytes in 2 tasks"]
@@ -118,7 +118,7 @@ def test_order_is_kept(connection, task_bytes):
 
 def test_order_of_a_sent_table_is_kept(connection):
     connection.execute("CREATE OR REPLACE TEMP TABLE sent AS SELECT i, (i * 7919) % 10007 AS v FROM range(10007) r(i)")
-    connection.execute("SET merganser_task_bytes = 50000")
+    connection.execute("SET merganser_task_bytes = 30000")
     stages = run(connection, "SELECT v FROM sent JOIN (SELECT 1) ON v >= 0", ordered=True)
     assert max(stage["tasks"] for stage in stages) in (2, 3)
 
