@@ -18,7 +18,7 @@
 #include "report/explain_function.hpp"
 #include "report/stages_function.hpp"
 #include "settings.hpp"
-#include "stages/stages.hpp"
+#include "runners/run_in_stages.hpp"
 #include "syntax/grammar.hpp"
 #include "table_functions/list_table_functions.hpp"
 #include "table_functions/table_function_binding.hpp"
@@ -43,7 +43,7 @@ static void Load(ExtensionLoader &loader) {
 	PrepareCalls::Register(loader);         // filters and columns pass a table function
 	ExchangeCopy::Register(loader);         // what a stage writes
 	ExchangeScan::Register(loader);         // what the next stage reads
-	Stages::Register(loader);               // on the optimised plan, after everything that changes it
+	RunInStages::Register(loader);          // on the optimised plan, after everything that changes it
 	StagesFunction::Register(loader);       // shows what Stages would do
 	ExplainFunction::Register(loader);      // last, as it tells what all the others did
 }

@@ -1,10 +1,7 @@
 #include "grouping/table_function_sql.hpp"
 
+#include "operator_export.hpp"
 #include "table_functions/table_function_binding.hpp"
-
-#include "duckdb/parser/parser.hpp"
-#include "duckdb/parser/query_node/select_node.hpp"
-#include "duckdb/planner/sql_export/logical_plan_sql_exporter_internal.hpp"
 
 namespace merganser {
 
@@ -77,28 +74,22 @@ idx_t Position(const LogicalTableFunction &function, const LogicalTableFunction:
 LogicalPlanSQLExportResult TableFunctionSql::Export(LogicalTableFunction &function,
                                                     LogicalPlanSQLExportContext &context,
                                                     const LogicalPlanVerificationPath &path) {
-	auto fields = LogicalPlanSQLExportHelpers::CreateFields(function, path);
-	if (fields.HasError()) {
-		return LogicalPlanSQLExportResult::Failure(fields);
-	}
-	auto exported = context.ExportChild(*function.children[0], LogicalPlanSQLExportHelpers::PlanChildPath(path, 0));
+	auto exported = OperatorExport::ExportInput(function, context, path);
 	if (exported.HasError()) {
 		return LogicalPlanSQLExportResult::Failure(exported);
 	}
-	auto &child = exported.GetValue();
-	auto columns = LogicalPlanSQLExportHelpers::CreateBindingContext(context.GetClientContext(), {child});
-	auto input = make_uniq<SelectNode>();
-	auto names = function.ExpressionNames();
-	auto expressions = LogicalPlanSQLExportHelpers::CollectExpressions(function);
-	for (idx_t i = 0; i < function.ArgumentColumnCount(); i++) {
-		auto expression = context.ExportExpression(function, expressions, i, columns, path);
-		if (expression.HasError()) {
-			return LogicalPlanSQLExportResult::Failure(expression);
-		}
-		expression.GetValue()->SetAlias(Identifier(names[i]));
-		input->select_list.push_back(std::move(expression.GetValue()));
+	auto &input = exported.GetValue();
+	auto argument = OperatorExport::ExportExpressions(function, function.ArgumentColumnCount(), input, context, path);
+	if (argument.HasError()) {
+		return LogicalPlanSQLExportResult::Failure(argument);
 	}
-	input->from_table = LogicalPlanSQLExportHelpers::CreateSubquery(std::move(child));
+	SelectNode rows;
+	rows.select_list = std::move(argument.GetValue());
+	auto names = function.ExpressionNames();
+	for (idx_t i = 0; i < rows.select_list.size(); i++) {
+		rows.select_list[i]->SetAlias(Identifier(names[i]));
+	}
+	rows.from_table = LogicalPlanSQLExportHelpers::CreateSubquery(std::move(input.children[0]));
 
 	vector<string> selected;
 	for (idx_t i = 0; i < function.outputs.size(); i++) {
@@ -109,12 +100,8 @@ LogicalPlanSQLExportResult TableFunctionSql::Export(LogicalTableFunction &functi
 		delivered.push_back("c" + to_string(i));
 	}
 	auto sql = "SELECT " + StringUtil::Join(selected, ", ") + " FROM " + StringUtil::Lower(function.definition.name) +
-	           "((" + input->ToString() + ")" + Arguments(function) + ") AS f(" + StringUtil::Join(delivered, ", ") +
-	           ")";
-	LogicalPlanSQLExportRelation relation;
-	relation.query = Parser(context.GetClientContext()).ParseSelectNode(sql);
-	relation.fields = std::move(fields.GetValue());
-	return LogicalPlanSQLExportResult::Success(std::move(relation));
+	           "((" + rows.ToString() + ")" + Arguments(function) + ") AS f(" + StringUtil::Join(delivered, ", ") + ")";
+	return OperatorExport::Result(context, sql, std::move(input));
 }
 
 } // namespace merganser

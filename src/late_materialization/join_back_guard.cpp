@@ -1,12 +1,12 @@
 #include "late_materialization/join_back_guard.hpp"
 
+#include "operator_export.hpp"
+
 #include "duckdb/common/vector/flat_vector.hpp"
 #include "duckdb/execution/physical_plan_generator.hpp"
 #include "duckdb/parser/parser.hpp"
-#include "duckdb/parser/query_node/select_node.hpp"
 #include "duckdb/planner/expression/bound_columnref_expression.hpp"
 #include "duckdb/planner/expression/bound_reference_expression.hpp"
-#include "duckdb/planner/sql_export/logical_plan_sql_exporter_internal.hpp"
 
 #include <atomic>
 #include <mutex>
@@ -139,22 +139,18 @@ unique_ptr<LogicalOperator> LogicalNarrowRows::CopyAlone() const {
 //! SELECT <all columns>, row_number() OVER () - 1 FROM <child>
 LogicalPlanSQLExportResult LogicalNarrowRows::ToSQL(LogicalPlanSQLExportContext &context,
                                                     const LogicalPlanVerificationPath &path) {
-	auto fields = LogicalPlanSQLExportHelpers::CreateFields(*this, path);
-	if (fields.HasError()) {
-		return LogicalPlanSQLExportResult::Failure(fields);
-	}
-	auto exported = context.ExportChild(*children[0], LogicalPlanSQLExportHelpers::PlanChildPath(path, 0));
+	auto exported = OperatorExport::ExportInput(*this, context, path);
 	if (exported.HasError()) {
 		return LogicalPlanSQLExportResult::Failure(exported);
 	}
-	auto &child = exported.GetValue();
-	LogicalPlanSQLExportHelpers::PropagateSemanticTypes(fields.GetValue(), {child});
+	auto &input = exported.GetValue();
+	auto &child = input.children[0];
 	auto select = context.ForwardFields(child, child.relation.fields);
 	auto row_number = Parser(context.GetClientContext()).ParseSingleExpression("row_number() OVER () - 1");
 	row_number->SetAlias(LogicalPlanSQLExportHelpers::FieldIdentifier(select->select_list.size()));
 	select->select_list.push_back(std::move(row_number));
 	select->from_table = LogicalPlanSQLExportHelpers::CreateSubquery(std::move(child));
-	return LogicalPlanSQLExportResult::Success({std::move(select), std::move(fields.GetValue())});
+	return LogicalPlanSQLExportResult::Success({std::move(select), std::move(input.fields)});
 }
 
 LogicalJoinBackGuard::LogicalJoinBackGuard(ColumnBinding row_number, idx_t bound, string key_p, string table_p,

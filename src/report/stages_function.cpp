@@ -1,7 +1,8 @@
 #include "report/stages_function.hpp"
 
-#include "stages/staged_query.hpp"
-#include "stages/stages.hpp"
+#include "runners/run_in_stages.hpp"
+#include "runners/staged_query.hpp"
+#include "stages/stages_pause.hpp"
 
 #include "duckdb/function/table_function.hpp"
 #include "duckdb/main/connection.hpp"
@@ -45,7 +46,7 @@ unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &in
 	auto plan = optimizer.Optimize(std::move(planner.plan));
 	auto result = make_uniq<StagesData>();
 	string reason;
-	if (!Stages::TryReplace(context, *planner.binder, plan, reason)) {
+	if (!RunInStages::TryReplace(context, *planner.binder, plan, reason)) {
 		result->rows.push_back(
 		    {Value::UBIGINT(1), Value("gather"), Value(""), Value::UBIGINT(1), Value(sql), Value(reason)});
 		return std::move(result);

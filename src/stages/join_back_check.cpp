@@ -1,16 +1,13 @@
 #include "stages/join_back_check.hpp"
 
 #include "late_materialization/join_back_guard.hpp"
+#include "operator_export.hpp"
 
 #include "duckdb/parser/parser.hpp"
-#include "duckdb/parser/query_node/select_node.hpp"
-#include "duckdb/planner/sql_export/logical_plan_sql_exporter_internal.hpp"
 
 namespace merganser {
 
 namespace {
-
-const char *const NAME = "JOIN_BACK_CHECK";
 
 string Literal(const string &text) {
 	return Value(text).ToSQLString();
@@ -31,7 +28,8 @@ unique_ptr<ParsedExpression> Condition(ClientContext &context, const string &row
 
 LogicalJoinBackCheck::LogicalJoinBackCheck(const LogicalJoinBackGuard &guard, unique_ptr<Expression> found,
                                            vector<ColumnBinding> bindings, vector<LogicalType> types)
-    : bindings(std::move(bindings)), guard_types(std::move(types)), key(guard.Key()), table(guard.Table()) {
+    : ExportedOperator("JOIN_BACK_CHECK"), bindings(std::move(bindings)), guard_types(std::move(types)),
+      key(guard.Key()), table(guard.Table()) {
 	expressions.push_back(guard.RowNumber().Copy());
 	expressions.push_back(std::move(found));
 }
@@ -44,44 +42,24 @@ void LogicalJoinBackCheck::ResolveTypes() {
 	types = guard_types;
 }
 
-string LogicalJoinBackCheck::GetName() const {
-	return NAME;
-}
-
-string LogicalJoinBackCheck::GetExtensionName() const {
-	return "merganser_join_back_check";
-}
-
-PhysicalOperator &LogicalJoinBackCheck::CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) {
-	throw InternalException("%s belongs to the plan of a stage, which is exported, not executed", NAME);
-}
-
 LogicalPlanSQLExportResult LogicalJoinBackCheck::ToSQL(LogicalPlanSQLExportContext &context,
                                                        const LogicalPlanVerificationPath &path) {
-	auto fields = LogicalPlanSQLExportHelpers::CreateFields(*this, path);
-	if (fields.HasError()) {
-		return LogicalPlanSQLExportResult::Failure(fields);
-	}
-	auto exported = context.ExportChild(*children[0], LogicalPlanSQLExportHelpers::PlanChildPath(path, 0));
+	auto exported = OperatorExport::ExportInput(*this, context, path);
 	if (exported.HasError()) {
 		return LogicalPlanSQLExportResult::Failure(exported);
 	}
-	auto &child = exported.GetValue();
-	LogicalPlanSQLExportHelpers::PropagateSemanticTypes(fields.GetValue(), {child});
-	auto columns = LogicalPlanSQLExportHelpers::CreateBindingContext(context.GetClientContext(), {child});
-	vector<string> checked;
-	auto all = LogicalPlanSQLExportHelpers::CollectExpressions(*this);
-	for (idx_t i = 0; i < all.size(); i++) {
-		auto expression = context.ExportExpression(*this, all, i, columns, path);
-		if (expression.HasError()) {
-			return LogicalPlanSQLExportResult::Failure(expression);
-		}
-		checked.push_back(expression.GetValue()->ToString());
+	auto &input = exported.GetValue();
+	auto checked = OperatorExport::ExportExpressions(*this, expressions.size(), input, context, path);
+	if (checked.HasError()) {
+		return LogicalPlanSQLExportResult::Failure(checked);
 	}
-	auto select = context.ForwardFields(child, fields.GetValue());
-	select->qualify = Condition(context.GetClientContext(), checked[0], checked[1], key, table);
+	auto row_number = checked.GetValue()[0]->ToString();
+	auto found = checked.GetValue()[1]->ToString();
+	auto &child = input.children[0];
+	auto select = context.ForwardFields(child, input.fields);
+	select->qualify = Condition(context.GetClientContext(), row_number, found, key, table);
 	select->from_table = LogicalPlanSQLExportHelpers::CreateSubquery(std::move(child));
-	return LogicalPlanSQLExportResult::Success({std::move(select), std::move(fields.GetValue())});
+	return LogicalPlanSQLExportResult::Success({std::move(select), std::move(input.fields)});
 }
 
 } // namespace merganser

@@ -16,24 +16,19 @@
 
 #pragma once
 
-#include "settings.hpp"
-
-#include "duckdb/planner/operator/logical_extension_operator.hpp"
+#include "stages/exported_operator.hpp"
 
 namespace merganser {
 
 class LogicalJoinBackGuard;
 
-class LogicalJoinBackCheck : public LogicalExtensionOperator {
+class LogicalJoinBackCheck : public ExportedOperator {
 public:
 	//! `bindings` and `types` are those of the guard it stands for; `found` is NULL in a row that found nothing.
 	LogicalJoinBackCheck(const LogicalJoinBackGuard &guard, unique_ptr<Expression> found,
 	                     vector<ColumnBinding> bindings, vector<LogicalType> types);
 
 	vector<ColumnBinding> GetColumnBindings() override;
-	PhysicalOperator &CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) override;
-	string GetName() const override;
-	string GetExtensionName() const override;
 	LogicalPlanSQLExportResult ToSQL(LogicalPlanSQLExportContext &context,
 	                                 const LogicalPlanVerificationPath &path) override;
 

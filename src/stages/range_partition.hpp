@@ -16,23 +16,18 @@
 
 #pragma once
 
-#include "settings.hpp"
+#include "stages/exported_operator.hpp"
 
 #include "duckdb/planner/bound_result_modifier.hpp"
-#include "duckdb/planner/operator/logical_extension_operator.hpp"
 
 namespace merganser {
 
 //! The sort keys of some of its child's rows.
-class LogicalSortKeySample : public LogicalExtensionOperator {
+class LogicalSortKeySample : public ExportedOperator {
 public:
 	LogicalSortKeySample(TableIndex table_index, const vector<BoundOrderByNode> &orders);
 
 	vector<ColumnBinding> GetColumnBindings() override;
-	PhysicalOperator &CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) override;
-	string GetName() const override;
-	string GetExtensionName() const override;
-	optional_ptr<const string> GetTypeBindingVerificationIdentifier() const noexcept override;
 	LogicalPlanSQLExportResult ToSQL(LogicalPlanSQLExportContext &context,
 	                                 const LogicalPlanVerificationPath &path) override;
 
@@ -45,7 +40,7 @@ private:
 };
 
 //! The rows of its second child and the number of their range, by the samples of its first child.
-class LogicalRangeNumber : public LogicalExtensionOperator {
+class LogicalRangeNumber : public ExportedOperator {
 public:
 	LogicalRangeNumber(TableIndex table_index, const vector<BoundOrderByNode> &orders, idx_t ranges);
 
@@ -54,10 +49,6 @@ public:
 	}
 
 	vector<ColumnBinding> GetColumnBindings() override;
-	PhysicalOperator &CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) override;
-	string GetName() const override;
-	string GetExtensionName() const override;
-	optional_ptr<const string> GetTypeBindingVerificationIdentifier() const noexcept override;
 	LogicalPlanSQLExportResult ToSQL(LogicalPlanSQLExportContext &context,
 	                                 const LogicalPlanVerificationPath &path) override;
 

@@ -1,6 +1,6 @@
 #include "stages/sliced_files.hpp"
 
-#include "stages/stages.hpp"
+#include "stages/stages_pause.hpp"
 
 #include "duckdb/common/multi_file/multi_file_states.hpp"
 #include "duckdb/main/connection.hpp"

@@ -1,4 +1,4 @@
-"""The plan document (src/stages/plan_document.hpp) as objects, and the SQL of a task."""
+"""The plan document (src/runners/plan_document.hpp) as objects, and the SQL of a task."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""What merganser.last_query() tells of a query on Ray; the fields are those of src/stages/run_report.hpp."""
+"""What merganser.last_query() tells of a query on Ray; the fields are those of src/runners/run_report.hpp."""
 
 import statistics
 from typing import Any

@@ -1,6 +1,6 @@
-#include "stages/run_report.hpp"
+#include "runners/run_report.hpp"
 
-#include "stages/json_document.hpp"
+#include "runners/json_document.hpp"
 
 #include <mutex>
 

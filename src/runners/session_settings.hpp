@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //                         Merganser
 //
-// stages/session_settings.hpp
+// runners/session_settings.hpp
 //
 // Problem: a task in another process must give the rows the session would give: TimeZone, default_null_order,
 // integer_division and their like change answers.

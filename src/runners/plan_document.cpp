@@ -1,7 +1,7 @@
-#include "stages/plan_document.hpp"
+#include "runners/plan_document.hpp"
 
-#include "stages/json_document.hpp"
-#include "stages/session_settings.hpp"
+#include "runners/json_document.hpp"
+#include "runners/session_settings.hpp"
 
 using namespace duckdb_yyjson; // NOLINT
 

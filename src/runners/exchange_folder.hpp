@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //                         Merganser
 //
-// stages/exchange_folder.hpp
+// runners/exchange_folder.hpp
 //
 // The folder of one execution of a query: <directory>/merganser-<user id>/<process>/<query>, for its owner only (mode
 // 0700); <process> and <query> are random. It is removed with everything in it when the object dies: at the end of the

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //                         Merganser
 //
-// stages/json_document.hpp
+// runners/json_document.hpp
 //
 // A JSON object that is being written: its root, and its text. Frees what belongs to it.
 //===----------------------------------------------------------------------===//

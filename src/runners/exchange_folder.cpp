@@ -1,4 +1,4 @@
-#include "stages/exchange_folder.hpp"
+#include "runners/exchange_folder.hpp"
 
 #include "duckdb/common/types/uuid.hpp"
 

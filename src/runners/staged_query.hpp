@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //                         Merganser
 //
-// stages/staged_query.hpp
+// runners/staged_query.hpp
 //
 // A query in stages is, to DuckDB, one source operator: it runs the stages and reads the exchange of the last one. So
 // sql(), execute(), prepared statements, CREATE TABLE AS, INSERT, COPY, EXPLAIN and interrupts work as for every other
@@ -11,7 +11,7 @@
 
 #pragma once
 
-#include "stages/exchange_folder.hpp"
+#include "runners/exchange_folder.hpp"
 #include "stages/stage.hpp"
 
 #include "duckdb/execution/physical_operator.hpp"

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //                         Merganser
 //
-// stages/plan_document.hpp
+// runners/plan_document.hpp
 //
 // A query in stages as one JSON object, all a runner outside this extension needs:
 //
@@ -22,7 +22,7 @@
 
 #pragma once
 
-#include "stages/stage_runner.hpp"
+#include "runners/stage_runner.hpp"
 
 namespace merganser {
 

@@ -1,4 +1,4 @@
-#include "stages/session_settings.hpp"
+#include "runners/session_settings.hpp"
 
 #include "duckdb/main/client_config.hpp"
 #include "duckdb/main/config.hpp"

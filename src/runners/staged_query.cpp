@@ -1,7 +1,7 @@
-#include "stages/staged_query.hpp"
+#include "runners/staged_query.hpp"
 
 #include "exchange/partitioned_rows.hpp"
-#include "stages/stage_runner.hpp"
+#include "runners/stage_runner.hpp"
 
 #include "duckdb/common/vector_operations/vector_operations.hpp"
 #include "duckdb/execution/column_binding_resolver.hpp"

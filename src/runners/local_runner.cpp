@@ -1,4 +1,4 @@
-#include "stages/local_runner.hpp"
+#include "runners/local_runner.hpp"
 
 #include "exchange/exchange_scan.hpp"
 

@@ -1,7 +1,7 @@
-#include "stages/stage_runner.hpp"
+#include "runners/stage_runner.hpp"
 
-#include "stages/foreign_runner.hpp"
-#include "stages/local_runner.hpp"
+#include "runners/foreign_runner.hpp"
+#include "runners/local_runner.hpp"
 
 namespace merganser {
 

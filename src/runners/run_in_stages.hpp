@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //                         Merganser
 //
-// stages/stages.hpp
+// runners/run_in_stages.hpp
 //
 //   SET merganser_runner = 'local';
 //   SELECT l_returnflag, sum(l_quantity) FROM 'lineitem/*.parquet' GROUP BY ALL;
@@ -13,29 +13,17 @@
 
 #pragma once
 
-#include "stages/stage.hpp"
+#include "settings.hpp"
 
 #include "duckdb/optimizer/optimizer.hpp"
 
 namespace merganser {
 
-class LogicalStagedQuery;
-
-struct Stages {
+struct RunInStages {
 	static void Register(ExtensionLoader &loader);
 
 	//! Replaces `plan` by a staged query; returns whether it did and otherwise the reason.
 	static bool TryReplace(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator> &plan, string &reason);
-};
-
-//! While it lives, queries planned on this connection are not replaced: the stages are only shown.
-class StagesPause {
-public:
-	explicit StagesPause(ClientContext &context);
-	~StagesPause();
-
-private:
-	ClientContext &context;
 };
 
 } // namespace merganser

@@ -1,10 +1,11 @@
-#include "stages/stages.hpp"
+#include "runners/run_in_stages.hpp"
 
 #include "decision_log.hpp"
+#include "runners/stage_runner.hpp"
+#include "runners/staged_query.hpp"
 #include "stages/plan_copy.hpp"
 #include "stages/stage_planner.hpp"
-#include "stages/stage_runner.hpp"
-#include "stages/staged_query.hpp"
+#include "stages/stages_pause.hpp"
 
 #include "duckdb/main/client_context_state.hpp"
 #include "duckdb/main/extension/extension_loader.hpp"
@@ -20,11 +21,9 @@ namespace {
 
 const char *const RULE_NAME = "stages";
 
-struct SessionState : public ClientContextState {
-	idx_t pauses = 0;
-
-	//! A prepared statement with parameters is planned again when it runs: they are known then. Not one that changes a
-	//! database: DuckDB has already begun its transaction by what it prepared.
+//! A prepared statement with parameters is planned again when it runs: they are known then. Not one that changes a
+//! database: DuckDB has already begun its transaction by what it prepared.
+struct PreparedStatements : public ClientContextState {
 	RebindQueryInfo OnRebindPreparedStatement(ClientContext &context, BindPreparedStatementCallbackInfo &info,
 	                                          RebindQueryInfo current) override {
 		auto &prepared = info.prepared_statement;
@@ -33,8 +32,8 @@ struct SessionState : public ClientContextState {
 		return wanted ? RebindQueryInfo::ATTEMPT_TO_REBIND : current;
 	}
 
-	static SessionState &Get(ClientContext &context) {
-		return *context.registered_state->GetOrCreate<SessionState>("merganser_stages");
+	static void Watch(ClientContext &context) {
+		context.registered_state->GetOrCreate<PreparedStatements>("merganser_prepared_statements");
 	}
 };
 
@@ -101,10 +100,10 @@ bool HasParameters(LogicalOperator &op) {
 
 void Optimize(OptimizerExtensionInput &input, unique_ptr<LogicalOperator> &plan) {
 	auto runner = Settings::Runner(input.context);
-	auto paused = SessionState::Get(input.context).pauses > 0;
-	if (runner.empty() || paused) {
+	if (runner.empty() || StagesPause::IsActive(input.context)) {
 		return;
 	}
+	PreparedStatements::Watch(input.context);
 	StageRunner::CheckName(runner);
 	auto query = FindQuery(plan);
 	if (!query) {
@@ -113,7 +112,7 @@ void Optimize(OptimizerExtensionInput &input, unique_ptr<LogicalOperator> &plan)
 	auto start = std::chrono::steady_clock::now();
 	RuleDecision decision;
 	decision.rule = RULE_NAME;
-	decision.applied = Stages::TryReplace(input.context, input.optimizer.binder, *query, decision.explanation);
+	decision.applied = RunInStages::TryReplace(input.context, input.optimizer.binder, *query, decision.explanation);
 	decision.reason = decision.applied ? "applied" : "kept_on_one_node";
 	std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
 	decision.microseconds = elapsed.count();
@@ -126,15 +125,8 @@ void Optimize(OptimizerExtensionInput &input, unique_ptr<LogicalOperator> &plan)
 
 } // namespace
 
-StagesPause::StagesPause(ClientContext &context) : context(context) {
-	SessionState::Get(context).pauses++;
-}
-
-StagesPause::~StagesPause() {
-	SessionState::Get(context).pauses--;
-}
-
-bool Stages::TryReplace(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator> &plan, string &reason) {
+bool RunInStages::TryReplace(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator> &plan,
+                             string &reason) {
 	if (!ReadsOnly(*plan)) {
 		reason = "a statement that changes rows runs in DuckDB alone";
 		return false;
@@ -167,7 +159,7 @@ bool Stages::TryReplace(ClientContext &context, Binder &binder, unique_ptr<Logic
 	return false;
 }
 
-void Stages::Register(ExtensionLoader &loader) {
+void RunInStages::Register(ExtensionLoader &loader) {
 	OptimizerExtension extension;
 	extension.optimize_function = Optimize;
 	OptimizerExtension::Register(DBConfig::GetConfig(loader.GetDatabaseInstance()), extension);

@@ -1,4 +1,4 @@
-#include "stages/json_document.hpp"
+#include "runners/json_document.hpp"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //                         Merganser
 //
-// stages/local_runner.hpp
+// runners/local_runner.hpp
 //
 // Runs the stages of a query in this process: each stage's tasks on `slots` threads, each thread with a connection of
 // its own to the same database, which has the settings and the search path of the session. A stage starts when the one
@@ -12,8 +12,8 @@
 
 #pragma once
 
-#include "stages/run_report.hpp"
-#include "stages/stage_runner.hpp"
+#include "runners/run_report.hpp"
+#include "runners/stage_runner.hpp"
 
 #include <atomic>
 #include <thread>

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //                         Merganser
 //
-// stages/foreign_runner.hpp
+// runners/foreign_runner.hpp
 //
 // A runner another program in this process provides, through four C functions:
 //
@@ -20,7 +20,7 @@
 
 #pragma once
 
-#include "stages/stage_runner.hpp"
+#include "runners/stage_runner.hpp"
 
 namespace merganser {
 

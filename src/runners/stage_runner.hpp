@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //                         Merganser
 //
-// stages/stage_runner.hpp
+// runners/stage_runner.hpp
 //
 //   SET merganser_runner = 'local';
 //
@@ -13,7 +13,7 @@
 
 #pragma once
 
-#include "stages/exchange_folder.hpp"
+#include "runners/exchange_folder.hpp"
 #include "stages/stage.hpp"
 
 namespace merganser {

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //                         Merganser
 //
-// stages/run_report.hpp
+// runners/run_report.hpp
 //
 // What the stages of a query took: the report of the query in stages that ended last in this process, as JSON.
 //

@@ -1,7 +1,7 @@
-#include "stages/foreign_runner.hpp"
+#include "runners/foreign_runner.hpp"
 
-#include "stages/plan_document.hpp"
-#include "stages/run_report.hpp"
+#include "runners/plan_document.hpp"
+#include "runners/run_report.hpp"
 
 #include "yyjson.hpp"
 

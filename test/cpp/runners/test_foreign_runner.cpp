@@ -1,6 +1,6 @@
 #include "open_database.hpp"
-#include "stages/foreign_runner.hpp"
-#include "stages/run_report.hpp"
+#include "runners/foreign_runner.hpp"
+#include "runners/run_report.hpp"
 
 #include <atomic>
 #include <chrono>
