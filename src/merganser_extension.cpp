@@ -18,6 +18,7 @@
 #include "report/explain_function.hpp"
 #include "report/stages_function.hpp"
 #include "settings.hpp"
+#include "runners/copy_to_files/files_format.hpp"
 #include "runners/run_in_stages.hpp"
 #include "syntax/grammar.hpp"
 #include "table_functions/list_table_functions.hpp"
@@ -42,6 +43,7 @@ static void Load(ExtensionLoader &loader) {
 	WriteRegions::Register(loader);         // files that need no grouping
 	PrepareCalls::Register(loader);         // filters and columns pass a table function
 	ExchangeCopy::Register(loader);         // what a stage writes
+	FilesFormat::Register(loader);          // what the last one writes for COPY
 	ExchangeScan::Register(loader);         // what the next stage reads
 	RunInStages::Register(loader);          // on the optimised plan, after everything that changes it
 	StagesFunction::Register(loader);       // shows what Stages would do

@@ -103,6 +103,9 @@ string StageInput::Name() const {
 }
 
 string Stage::PartitioningText() const {
+	if (!files.empty()) {
+		return "files";
+	}
 	if (!keys.empty()) {
 		return StringUtil::Format("hash of %llu columns into %llu", keys.size(), partitions);
 	}
@@ -138,6 +141,9 @@ string Stage::Sql() const {
 }
 
 string Stage::WriteOptions() const {
+	if (!files.empty()) {
+		return files;
+	}
 	string result = "FORMAT merganser_exchange";
 	if (partition_number.IsValid()) {
 		result += ", PARTITION_NUMBER c" + to_string(partition_number.GetIndex());

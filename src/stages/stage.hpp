@@ -116,6 +116,8 @@ struct Stage {
 	//! Why the stage ends here, and why it runs as it does.
 	vector<string> reasons;
 	unique_ptr<QueryNode> query;
+	//! Instead of an exchange of its rows: options of the COPY that writes them as files and returns the list of these.
+	string files;
 
 	//! "hash(2 keys) into 8", "gather", ...
 	string PartitioningText() const;

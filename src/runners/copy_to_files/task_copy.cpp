@@ -1,8 +1,8 @@
-#include "stages/copy_to_files/task_copy.hpp"
+#include "runners/copy_to_files/task_copy.hpp"
 
-#include "stages/copy_to_files/files_format.hpp"
-#include "stages/copy_to_files/output_folder.hpp"
-#include "stages/runners/local_runner.hpp"
+#include "runners/copy_to_files/files_format.hpp"
+#include "runners/copy_to_files/output_folder.hpp"
+#include "runners/local_runner.hpp"
 
 #include "duckdb/parser/expression/cast_expression.hpp"
 #include "duckdb/parser/expression/columnref_expression.hpp"

@@ -1,7 +1,7 @@
-#include "stages/copy_to_files/staged_copy.hpp"
+#include "runners/copy_to_files/staged_copy.hpp"
 
-#include "stages/copy_to_files/copy_manifest.hpp"
-#include "stages/copy_to_files/output_folder.hpp"
+#include "runners/copy_to_files/copy_manifest.hpp"
+#include "runners/copy_to_files/output_folder.hpp"
 
 #include "duckdb/execution/physical_plan_generator.hpp"
 
@@ -104,7 +104,7 @@ SourceResultType PhysicalStagedCopy::GetDataInternal(ExecutionContext &context, 
 	auto &state = input.global_state.Cast<StagedCopyState>();
 	if (!state.is_published) {
 		try {
-			auto result = RunStages(context.client, state, input.interrupt_state);
+			auto result = RunToEnd(context.client, state, input.interrupt_state);
 			if (result != SourceResultType::HAVE_MORE_OUTPUT) {
 				return result;
 			}

@@ -1,4 +1,4 @@
-#include "stages/copy_to_files/written_files.hpp"
+#include "runners/copy_to_files/written_files.hpp"
 
 #include <filesystem>
 

@@ -1,6 +1,6 @@
-#include "stages/copy_to_files/copy_manifest.hpp"
+#include "runners/copy_to_files/copy_manifest.hpp"
 
-#include "stages/json_document.hpp"
+#include "runners/json_document.hpp"
 
 #include "duckdb/common/types/uuid.hpp"
 

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //                         Merganser
 //
-// stages/copy_to_files/task_copy.hpp
+// runners/copy_to_files/task_copy.hpp
 //
 //   COPY (SELECT ...) TO 'orders' (FORMAT parquet, PARTITION_BY (o_year));
 //
