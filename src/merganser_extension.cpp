@@ -17,6 +17,7 @@
 #include "late_materialization/late_materialization.hpp"
 #include "report/explain_function.hpp"
 #include "report/stages_function.hpp"
+#include "runners/session_secrets.hpp"
 #include "settings.hpp"
 #include "runners/copy_to_files/files_format.hpp"
 #include "runners/run_in_stages.hpp"
@@ -45,6 +46,7 @@ static void Load(ExtensionLoader &loader) {
 	ExchangeCopy::Register(loader);         // what a stage writes
 	FilesFormat::Register(loader);          // what the last one writes for COPY
 	ExchangeScan::Register(loader);         // what the next stage reads
+	SessionSecrets::Register(loader);       // what a task needs to read its files
 	RunInStages::Register(loader);          // on the optimised plan, after everything that changes it
 	StagesFunction::Register(loader);       // shows what Stages would do
 	ExplainFunction::Register(loader);      // last, as it tells what all the others did

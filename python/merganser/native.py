@@ -23,6 +23,8 @@ def library(path: Path) -> ctypes.CDLL:
     functions.merganser_register_runner.restype = None
     functions.merganser_query_is_cancelled.argtypes = [ctypes.c_uint64]
     functions.merganser_query_is_cancelled.restype = ctypes.c_bool
+    functions.merganser_query_secrets.argtypes = [ctypes.c_uint64]
+    functions.merganser_query_secrets.restype = ctypes.c_char_p
     functions.merganser_query_ended.argtypes = [ctypes.c_uint64, ctypes.c_char_p]
     functions.merganser_query_ended.restype = None
     functions.merganser_last_query.argtypes = []
@@ -39,6 +41,11 @@ def register_runner(path: Path, name: str, submit: Callable[[bytes, int], None])
 
 def query_is_cancelled(path: Path, query: int) -> bool:
     return library(path).merganser_query_is_cancelled(query)
+
+
+def query_secrets(path: Path, query: int) -> list[dict[str, str]]:
+    """What the tasks of a query need to read their files: name, type and, for merganser_take_secret, the secret."""
+    return json.loads(library(path).merganser_query_secrets(query))
 
 
 def query_ended(path: Path, query: int, outcome: dict) -> None:

@@ -2,6 +2,7 @@
 
 #include "runners/plan_document.hpp"
 #include "runners/run_report.hpp"
+#include "runners/session_secrets.hpp"
 
 #include "yyjson.hpp"
 
@@ -14,8 +15,11 @@ namespace merganser {
 
 class ForeignQuery {
 public:
-	explicit ForeignQuery(std::function<void()> on_end) : on_end(std::move(on_end)) {
+	ForeignQuery(string secrets, std::function<void()> on_end)
+	    : secrets(std::move(secrets)), on_end(std::move(on_end)) {
 	}
+
+	const string secrets;
 
 	bool IsCancelled() const {
 		return cancelled;
@@ -127,7 +131,7 @@ bool ForeignRunner::IsRegistered(const string &name) {
 void ForeignRunner::Start(std::function<void()> on_end) {
 	auto submit = Providers::Get().Find(name);
 	auto plan = PlanDocument::Write(name, run);
-	query = make_shared_ptr<ForeignQuery>(std::move(on_end));
+	query = make_shared_ptr<ForeignQuery>(SessionSecrets::Needed(run.context, run.stages), std::move(on_end));
 	submit(plan.c_str(), Providers::Get().Add(query));
 }
 
@@ -162,6 +166,13 @@ extern "C" {
 
 void merganser_register_runner(const char *name, merganser_submit_t submit) {
 	merganser::Providers::Get().Register(name, submit);
+}
+
+const char *merganser_query_secrets(uint64_t query) {
+	static thread_local std::string text;
+	auto found = merganser::Providers::Get().FindQuery(query);
+	text = found ? found->secrets : "[]";
+	return text.c_str();
 }
 
 bool merganser_query_is_cancelled(uint64_t query) {

@@ -3,11 +3,13 @@
 //
 // runners/foreign_runner.hpp
 //
-// A runner another program in this process provides, through four C functions:
+// A runner another program in this process provides, through five C functions:
 //
 //   merganser_register_runner("ray", submit)      before SET merganser_runner = 'ray'
 //   submit(plan, query)                           is called for each query: the plan document, and the query's number;
 //                                                 it must return soon and never throw
+//   merganser_query_secrets(query)                what its tasks need to read their files: [{"name", "type", "secret"}],
+//                                                 for merganser_take_secret (session_secrets.hpp); keep it to yourself
 //   merganser_query_is_cancelled(query)           to be asked often: nobody waits for this query any more
 //   merganser_query_ended(query, outcome)         once for each submitted query
 //
@@ -53,6 +55,8 @@ typedef void (*merganser_submit_t)(const char *plan, uint64_t query);
 
 //! A second registration of a name replaces the first.
 void merganser_register_runner(const char *name, merganser_submit_t submit);
+//! Valid until the thread asks again.
+const char *merganser_query_secrets(uint64_t query);
 bool merganser_query_is_cancelled(uint64_t query);
 void merganser_query_ended(uint64_t query, const char *outcome);
 }

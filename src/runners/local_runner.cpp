@@ -24,7 +24,7 @@ void Run(Connection &connection, const string &sql) {
 	}
 }
 
-unique_ptr<Connection> Connect(ClientContext &session) {
+unique_ptr<Connection> Connect(ClientContext &session, const vector<unique_ptr<const BaseSecret>> &secrets) {
 	auto result = make_uniq<Connection>(*session.db);
 	auto &config = ClientConfig::GetConfig(*result->context);
 	config = ClientConfig::GetConfig(session);
@@ -35,6 +35,13 @@ unique_ptr<Connection> Connect(ClientContext &session) {
 	auto &search_path = ClientData::Get(session).catalog_search_path->GetSetPaths();
 	if (!search_path.empty()) {
 		Run(*result, "SET search_path = " + Value(CatalogSearchEntry::ListToString(search_path)).ToSQLString());
+	}
+	if (!secrets.empty()) {
+		result->context->RunFunctionInTransaction([&]() {
+			for (auto &secret : secrets) {
+				SessionSecrets::Give(*result->context, *secret);
+			}
+		});
 	}
 	return result;
 }
@@ -125,7 +132,8 @@ private:
 } // namespace
 
 LocalRunner::LocalRunner(QueryRun run_p)
-    : run(std::move(run_p)), context(run.context), slots(Settings::Slots(run.context)) {
+    : run(std::move(run_p)), context(run.context), slots(Settings::Slots(run.context)),
+      secrets(SessionSecrets::OfConnection(run.context)) {
 }
 
 LocalRunner::~LocalRunner() {
@@ -203,7 +211,7 @@ vector<string> LocalRunner::RunStage(const Stage &stage) {
 	StageRun stage_run(thread_count, stage_report);
 	auto work = [&](idx_t of_thread) {
 		try {
-			auto &connection = stage_run.Add(of_thread, Connect(context));
+			auto &connection = stage_run.Add(of_thread, Connect(context, secrets));
 			for (auto task = stage_run.NextTask(); task < stage.tasks && !stage_run.Stopped();
 			     task = stage_run.NextTask()) {
 				stage_run.TaskEnds(task, RunTask(connection, statements[task], targets[task]));

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "runners/run_report.hpp"
+#include "runners/session_secrets.hpp"
 #include "runners/stage_runner.hpp"
 
 #include <atomic>
@@ -35,6 +36,8 @@ private:
 	const QueryRun run;
 	ClientContext &context;
 	const idx_t slots;
+	//! Other connections do not have them.
+	const vector<unique_ptr<const BaseSecret>> secrets;
 	//! The files of each stage, once it is complete.
 	vector<vector<string>> files;
 	RunReport report;

@@ -116,11 +116,15 @@ bool SlicedFiles::MaySlice(const LogicalGet &get) {
 	return true;
 }
 
+vector<OpenFileInfo> SlicedFiles::Files(const LogicalGet &get) {
+	return get.bind_data->Cast<MultiFileBindData>().file_list->GetAllFiles();
+}
+
 unique_ptr<SlicedScan> SlicedFiles::TrySlice(ClientContext &context, const LogicalGet &get) {
 	if (!MaySlice(get)) {
 		return nullptr;
 	}
-	auto files = get.bind_data->Cast<MultiFileBindData>().file_list->GetAllFiles();
+	auto files = Files(get);
 	auto result = make_uniq<SlicedScan>();
 	result->rows_are_known = IsParquet(get);
 	result->whole_files = !result->rows_are_known;

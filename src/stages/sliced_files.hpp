@@ -22,6 +22,8 @@ namespace merganser {
 struct SlicedFiles {
 	//! Whether the scan is of a kind that can be sliced.
 	static bool MaySlice(const LogicalGet &get);
+	//! The files of a scan that may be sliced.
+	static vector<OpenFileInfo> Files(const LogicalGet &get);
 	//! Files and rows of the scan, or nothing where it cannot be sliced.
 	static unique_ptr<SlicedScan> TrySlice(ClientContext &context, const LogicalGet &get);
 	//! Name of the relation that stands for this scan in the SQL of its stage.

@@ -6,6 +6,7 @@ its exact path. Where a reader finds an exchange file missing or damaged, the ta
 reader.
 """
 
+import base64
 import shutil
 import statistics
 import time
@@ -21,7 +22,7 @@ from merganser.ray.failures import PASSING, QueryFailure, split_message
 from merganser.ray.plan import Plan, Stage
 from merganser.ray.progress import Progress
 from merganser.ray.report import report_of
-from merganser.ray.worker import CHUNK_BYTES, ExchangeFile, Outcome, Task, remove_empty_folders, write_file
+from merganser.ray.worker import CHUNK_BYTES, ExchangeFile, Outcome, Secret, Task, remove_empty_folders, write_file
 
 POLL_SECONDS = 0.05
 NODE_CHECK_SECONDS = 1.0
@@ -76,10 +77,17 @@ class StageState:
 
 
 class Query:
-    def __init__(self, cluster: Cluster, plan: Plan, is_cancelled: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        plan: Plan,
+        is_cancelled: Callable[[], bool],
+        secrets: list[dict[str, str]],
+    ) -> None:
         self.cluster = cluster
         self.plan = plan
         self.is_cancelled = is_cancelled
+        self.secrets = tuple(Secret(s["name"], s["type"], base64.b64decode(s["secret"])) for s in secrets)
         self.name = "/".join(Path(plan.folder).parts[-2:])
         self.fetch = not plan.switch("merganser_exchange_shared", True)
         self.most_attempts = int(plan.setting("merganser_task_attempts", "4"))
@@ -207,6 +215,7 @@ class Query:
             target=str(target),
             settings=self.settings,
             extensions=self.plan.extensions,
+            secrets=self.secrets,
             max_exchange_bytes=self.max_exchange_bytes,
             fetch=self.fetch,
         )

@@ -47,7 +47,9 @@ class Runner:
         query = None
         outcome: dict[str, Any] = {}
         try:
-            query = Query(self.cluster, read_plan(json.loads(document)), lambda: self.is_cancelled(number))
+            secrets = native.query_secrets(self.extension, number)
+            plan = read_plan(json.loads(document))
+            query = Query(self.cluster, plan, lambda: self.is_cancelled(number), secrets)
             outcome["files"] = query.run()
         except BaseException as error:  # noqa: BLE001 - the session is told
             outcome["error"] = error_of(error)

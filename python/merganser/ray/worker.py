@@ -61,6 +61,15 @@ class ExchangeFile:
 
 
 @dataclass(frozen=True)
+class Secret:
+    """A secret of the session, for merganser_take_secret."""
+
+    name: str
+    type: str
+    value: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Task:
     """One attempt at a task."""
 
@@ -73,6 +82,7 @@ class Task:
     target: str
     settings: dict[str, str]
     extensions: list[str]
+    secrets: tuple[Secret, ...]
     max_exchange_bytes: int
     #: Whether nodes share no storage.
     fetch: bool
@@ -274,6 +284,14 @@ class Worker:
                 self.missing_extensions[name] = str(error)
         for name, value in task.settings.items():
             cursor.execute(f"SET SESSION {name} = {value}")
+        for secret in task.secrets:
+            try:
+                cursor.execute("SELECT merganser_take_secret($1)", [secret.value])
+            except duckdb.Error as error:
+                raise Refused(
+                    f'the worker on {self.host} cannot take the secret "{secret.name}" of type {secret.type}, which '
+                    f"the files of this query need: {error}\nSET merganser_runner = '' runs the query in DuckDB alone"
+                ) from None
 
     @contextmanager
     def watched(self, running: Running) -> Iterator[Running]:
