@@ -133,6 +133,11 @@ string Settings::Runner(ClientContext &context) {
 	return StringValue::Get(Current(context, RUNNER));
 }
 
+bool Settings::RunsInThisProcess(ClientContext &context) {
+	auto runner = Runner(context);
+	return runner.empty() || runner == "local";
+}
+
 idx_t Settings::Tasks(ClientContext &context) {
 	auto tasks = UBigIntValue::Get(Current(context, TASKS));
 	if (tasks < 1 || tasks > 65536) {

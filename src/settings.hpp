@@ -29,6 +29,8 @@ struct Settings {
 
 	//! merganser_runner: "local", one that was registered, or empty for none.
 	static string Runner(ClientContext &context);
+	//! Whether tasks are threads of this process, as they are where no runner is set.
+	static bool RunsInThisProcess(ClientContext &context);
 	//! merganser_tasks: how many tasks a stage is divided into.
 	static idx_t Tasks(ClientContext &context);
 	//! merganser_slots: how many tasks run at the same time; where it is 0, DuckDB's threads.

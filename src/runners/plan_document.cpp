@@ -37,6 +37,23 @@ void AddScans(JsonDocument &document, yyjson_mut_val *object, const Stage &stage
 	}
 }
 
+void AddDatabases(JsonDocument &document, yyjson_mut_val *root, const QueryStages &stages) {
+	auto list = yyjson_mut_obj_add_arr(document.Get(), root, "databases");
+	unordered_set<string> added;
+	for (auto &stage : stages.stages) {
+		for (auto &scan : stage->scans) {
+			if (!scan.database || !added.insert(scan.database->name).second) {
+				continue;
+			}
+			auto entry = yyjson_mut_arr_add_obj(document.Get(), list);
+			document.AddText(entry, "name", scan.database->name);
+			document.AddText(entry, "path", scan.database->path);
+			document.AddNumber(entry, "bytes", scan.database->bytes);
+			document.AddNumber(entry, "changed", scan.database->changed);
+		}
+	}
+}
+
 void AddStage(JsonDocument &document, yyjson_mut_val *list, const Stage &stage) {
 	auto object = yyjson_mut_arr_add_obj(document.Get(), list);
 	document.AddNumber(object, "stage", stage.number);
@@ -68,6 +85,7 @@ string PlanDocument::Write(const string &runner, const QueryRun &run) {
 		yyjson_mut_obj_add(settings, name, value);
 	}
 	document.AddTexts(root, "extensions", SessionSettings::Extensions(run.context));
+	AddDatabases(document, root, run.stages);
 	auto stages = yyjson_mut_obj_add_arr(document.Get(), root, "stages");
 	for (auto &stage : run.stages.stages) {
 		AddStage(document, stages, *stage);

@@ -16,7 +16,8 @@ idx_t CutPoint(idx_t position, const SlicedScan::File &file, bool at_row_groups)
 	if (!at_row_groups || file.row_groups == 0 || position >= file.size) {
 		return MinValue(position, file.size);
 	}
-	auto group = MaxValue<idx_t>((file.size + file.row_groups - 1) / file.row_groups, 1);
+	auto group = file.group_rows > 0 ? file.group_rows
+	                                 : MaxValue<idx_t>((file.size + file.row_groups - 1) / file.row_groups, 1);
 	return MinValue((position + group / 2) / group * group, file.size);
 }
 
@@ -84,11 +85,15 @@ string SlicedScan::SliceSql(idx_t task, idx_t tasks) const {
 	};
 	for (auto &piece : Pieces(task, tasks)) {
 		auto path = Quoted(piece.file.get().path);
-		if (piece.start == 0 && piece.end == piece.file.get().size) {
+		if (piece.start == 0 && piece.end == piece.file.get().size && !by_row_id) {
 			whole.push_back(path);
 			continue;
 		}
 		add_whole();
+		if (by_row_id) {
+			selects.push_back(all_columns + StringUtil::Format("rowid BETWEEN %llu AND %llu", piece.start, piece.end - 1));
+			continue;
+		}
 		selects.push_back(all_columns + StringUtil::Format("filename = %s AND file_row_number BETWEEN %llu AND %llu",
 		                                                   path, piece.start, piece.end - 1));
 	}
@@ -118,7 +123,8 @@ string Stage::PartitioningText() const {
 string Stage::InputsText() const {
 	vector<string> result;
 	for (auto &scan : scans) {
-		result.push_back(StringUtil::Format("%llu files in slices", scan.files.size()));
+		result.push_back(scan.by_row_id ? "a table in slices"
+		                                : StringUtil::Format("%llu files in slices", scan.files.size()));
 	}
 	for (auto &input : inputs) {
 		auto mode = input.mode == ReadMode::ALL ? "all of " : "";

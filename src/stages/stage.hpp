@@ -46,22 +46,39 @@ struct Partitioning {
 
 enum class ReadMode : uint8_t { PARTITION, ALL };
 
-//! A file scan whose rows the tasks of a stage divide among them.
+//! A database file that workers of other processes attach for reading.
+struct DatabaseFile {
+	//! What they call it.
+	string name;
+	string path;
+	//! Of the file as the session sees it; `changed` in nanoseconds since 1970.
+	idx_t bytes;
+	idx_t changed;
+	uint64_t device;
+};
+
+//! A scan of files, or of a table in a file, whose rows the tasks of a stage divide among them.
 struct SlicedScan {
 	//! The relation that stands for the scan in the SQL of the stage.
 	string name;
-	//! FROM clause of the whole scan: read_parquet(...).
+	//! FROM clause of the whole scan: read_parquet(...), or a table.
 	string source;
 	struct File {
 		string path;
 		//! Rows, or bytes where `whole_files` are divided whose rows are not known.
 		idx_t size;
 		idx_t row_groups;
+		//! Rows of each row group but the last; 0 where they differ.
+		idx_t group_rows = 0;
 	};
 	vector<File> files;
 	//! Every file is read by one task.
 	bool whole_files = false;
 	bool rows_are_known = true;
+	//! The one file is a table, and its rows are ranges of row ids.
+	bool by_row_id = false;
+	//! Only where workers attach it.
+	unique_ptr<DatabaseFile> database;
 
 	//! Rows start to end - 1 of a file.
 	struct Piece {

@@ -24,6 +24,16 @@ class Scan:
 
 
 @dataclass(frozen=True)
+class Database:
+    """A database file that workers attach for reading; `changed` is its time in nanoseconds."""
+
+    name: str
+    path: str
+    bytes: int
+    changed: int
+
+
+@dataclass(frozen=True)
 class FilesOf:
     """Stands in SQL for the list of the exchange files of an input."""
 
@@ -65,6 +75,7 @@ class Plan:
     sent: list[str]
     settings: dict[str, str]
     extensions: list[str]
+    databases: list[Database]
     stages: list[Stage]
 
     def setting(self, name: str, default: str) -> str:
@@ -98,6 +109,7 @@ def read_plan(document: dict[str, Any]) -> Plan:
         sent=document["sent"],
         settings=document["settings"],
         extensions=document["extensions"],
+        databases=[Database(**database) for database in document["databases"]],
         stages=stages,
     )
 

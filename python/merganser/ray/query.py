@@ -216,6 +216,7 @@ class Query:
             settings=self.settings,
             extensions=self.plan.extensions,
             secrets=self.secrets,
+            databases=self.plan.databases,
             max_exchange_bytes=self.max_exchange_bytes,
             fetch=self.fetch,
         )

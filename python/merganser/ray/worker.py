@@ -24,7 +24,7 @@ from typing import Any
 
 import ray
 
-from merganser.ray.plan import FilesOf, as_sql
+from merganser.ray.plan import Database, FilesOf, as_sql, as_text
 
 CHUNK_BYTES = 8 << 20
 LEAST_FREE_BYTES = 64 << 20
@@ -83,6 +83,7 @@ class Task:
     settings: dict[str, str]
     extensions: list[str]
     secrets: tuple[Secret, ...]
+    databases: list[Database]
     max_exchange_bytes: int
     #: Whether nodes share no storage.
     fetch: bool
@@ -292,6 +293,19 @@ class Worker:
                     f'the worker on {self.host} cannot take the secret "{secret.name}" of type {secret.type}, which '
                     f"the files of this query need: {error}\nSET merganser_runner = '' runs the query in DuckDB alone"
                 ) from None
+        for database in task.databases:
+            self.attach(cursor, database)
+
+    def attach(self, cursor: Any, database: Database) -> None:
+        """A worker keeps what it has attached: another version of the file has another name."""
+        try:
+            status = os.stat(database.path)
+        except OSError as error:
+            raise Refused(f"the worker on {self.host} does not see an attached database: {error}") from None
+        if (status.st_size, status.st_mtime_ns) != (database.bytes, database.changed):
+            raise Refused(f'the worker on {self.host} sees another version of the attached database "{database.path}"')
+        with self.lock:
+            cursor.execute(f"ATTACH IF NOT EXISTS {as_text(database.path)} AS {database.name} (READ_ONLY)")
 
     @contextmanager
     def watched(self, running: Running) -> Iterator[Running]:

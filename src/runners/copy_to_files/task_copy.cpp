@@ -2,7 +2,6 @@
 
 #include "runners/copy_to_files/files_format.hpp"
 #include "runners/copy_to_files/output_folder.hpp"
-#include "runners/local_runner.hpp"
 
 #include "duckdb/parser/expression/cast_expression.hpp"
 #include "duckdb/parser/expression/columnref_expression.hpp"
@@ -122,7 +121,7 @@ string TaskCopy::WhyNot(ClientContext &context, const LogicalCopyToFile &copy) {
 	if (ExternalAccessIsOff(context)) {
 		return "enable_external_access is off";
 	}
-	if (Settings::Runner(context) != LocalRunner::NAME && !Settings::ExchangeShared(context)) {
+	if (!Settings::RunsInThisProcess(context) && !Settings::ExchangeShared(context)) {
 		return "workers share no storage (merganser_exchange_shared = false)";
 	}
 	return string();
