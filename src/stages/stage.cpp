@@ -73,29 +73,46 @@ vector<SlicedScan::Piece> SlicedScan::Pieces(idx_t task, idx_t tasks) const {
 	return result;
 }
 
+//! Not IN, which DuckDB turns into a join where the list is long.
+string SlicedScan::SelectFiles(const vector<idx_t> &whole) const {
+	string paths;
+	if (files_variable.empty()) {
+		vector<string> quoted;
+		for (auto file : whole) {
+			quoted.push_back(Quoted(files[file].path));
+		}
+		paths = "[" + StringUtil::Join(quoted, ", ") + "]";
+	} else {
+		paths = StringUtil::Format("getvariable(%s)[%llu:%llu]", Quoted(files_variable), whole.front() + 1,
+		                           whole.back() + 1);
+	}
+	return "list_position(" + paths + ", filename) IS NOT NULL";
+}
+
 string SlicedScan::SliceSql(idx_t task, idx_t tasks) const {
-	auto all_columns = "SELECT * FROM " + source + " WHERE ";
-	vector<string> whole;
+	auto all_columns = "SELECT * FROM " + (source_in_tasks.empty() ? source : source_in_tasks) + " WHERE ";
+	vector<idx_t> whole;
 	vector<string> selects;
 	auto add_whole = [&]() {
 		if (!whole.empty()) {
-			selects.push_back(all_columns + "filename IN (" + StringUtil::Join(whole, ", ") + ")");
+			selects.push_back(all_columns + SelectFiles(whole));
 			whole.clear();
 		}
 	};
 	for (auto &piece : Pieces(task, tasks)) {
-		auto path = Quoted(piece.file.get().path);
-		if (piece.start == 0 && piece.end == piece.file.get().size && !by_row_id) {
-			whole.push_back(path);
+		auto &file = piece.file.get();
+		if (by_row_id) {
+			selects.push_back(all_columns +
+			                  StringUtil::Format("rowid BETWEEN %llu AND %llu", piece.start, piece.end - 1));
+			continue;
+		}
+		if (piece.start == 0 && piece.end == file.size) {
+			whole.push_back(NumericCast<idx_t>(&file - files.data()));
 			continue;
 		}
 		add_whole();
-		if (by_row_id) {
-			selects.push_back(all_columns + StringUtil::Format("rowid BETWEEN %llu AND %llu", piece.start, piece.end - 1));
-			continue;
-		}
 		selects.push_back(all_columns + StringUtil::Format("filename = %s AND file_row_number BETWEEN %llu AND %llu",
-		                                                   path, piece.start, piece.end - 1));
+		                                                   Quoted(file.path), piece.start, piece.end - 1));
 	}
 	add_whole();
 	return selects.empty() ? all_columns + "false" : StringUtil::Join(selects, " UNION ALL ");

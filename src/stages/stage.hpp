@@ -57,12 +57,24 @@ struct DatabaseFile {
 	uint64_t device;
 };
 
+//! Paths too many for SQL: tasks have them in a variable.
+struct FileList {
+	string variable;
+	vector<string> paths;
+};
+
 //! A scan of files, or of a table in a file, whose rows the tasks of a stage divide among them.
 struct SlicedScan {
 	//! The relation that stands for the scan in the SQL of the stage.
 	string name;
 	//! FROM clause of the whole scan: read_parquet(...), or a table.
 	string source;
+	//! The same in a task, where it differs: with variables instead of lists.
+	string source_in_tasks;
+	//! The variables.
+	vector<FileList> lists;
+	//! The one that has the paths of `files`, in their order; empty where SQL has them.
+	string files_variable;
 	struct File {
 		string path;
 		//! Rows, or bytes where `whole_files` are divided whose rows are not known.
@@ -94,6 +106,10 @@ struct SlicedScan {
 	vector<Piece> Pieces(idx_t task, idx_t tasks) const;
 	//! SELECT of slice `task` of `tasks`; contiguous rows, cut at row groups where there are enough of them.
 	string SliceSql(idx_t task, idx_t tasks) const;
+
+private:
+	//! Selects whole files, in their order; those between them have no rows.
+	string SelectFiles(const vector<idx_t> &whole) const;
 };
 
 //! Rows of the session's own process (tables, data frames), which the coordinator writes as an exchange file.

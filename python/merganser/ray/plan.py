@@ -75,6 +75,7 @@ class Plan:
     sent: list[str]
     settings: dict[str, str]
     extensions: list[str]
+    lists: dict[str, list[str]]
     databases: list[Database]
     stages: list[Stage]
 
@@ -109,6 +110,7 @@ def read_plan(document: dict[str, Any]) -> Plan:
         sent=document["sent"],
         settings=document["settings"],
         extensions=document["extensions"],
+        lists=document["lists"],
         databases=[Database(**database) for database in document["databases"]],
         stages=stages,
     )

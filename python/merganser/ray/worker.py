@@ -84,6 +84,8 @@ class Task:
     extensions: list[str]
     secrets: tuple[Secret, ...]
     databases: list[Database]
+    #: Variables with long lists of files, as objects of Ray.
+    lists: dict[str, list[Any]]
     max_exchange_bytes: int
     #: Whether nodes share no storage.
     fetch: bool
@@ -293,6 +295,8 @@ class Worker:
                     f'the worker on {self.host} cannot take the secret "{secret.name}" of type {secret.type}, which '
                     f"the files of this query need: {error}\nSET merganser_runner = '' runs the query in DuckDB alone"
                 ) from None
+        for name, (paths,) in task.lists.items():
+            cursor.execute(f"SET VARIABLE {name} = $1", [ray.get(paths)])
         for database in task.databases:
             self.attach(cursor, database)
 
