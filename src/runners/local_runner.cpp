@@ -25,23 +25,26 @@ void Run(Connection &connection, const string &sql) {
 }
 
 //! File lists that the SQL of the tasks refers to.
-void SetLists(ClientConfig &config, const Stage &stage) {
-	for (auto &scan : stage.scans) {
-		for (auto &list : scan.lists) {
-			vector<Value> paths(list.paths.begin(), list.paths.end());
-			config.SetUserVariable(list.variable, Value::LIST(LogicalType::VARCHAR, std::move(paths)));
+void SetLists(ClientConfig &config, const QueryStages &query) {
+	for (auto &stage : query.stages) {
+		for (auto &scan : stage->scans) {
+			for (auto &list : scan.lists) {
+				vector<Value> paths(list.paths.begin(), list.paths.end());
+				config.SetUserVariable(list.variable, Value::LIST(LogicalType::VARCHAR, std::move(paths)));
+			}
 		}
 	}
 }
 
-unique_ptr<Connection> Connect(ClientContext &session, const Stage &stage, const vector<unique_ptr<const BaseSecret>> &secrets) {
+unique_ptr<Connection> Connect(ClientContext &session, const QueryStages &query,
+                               const vector<unique_ptr<const BaseSecret>> &secrets) {
 	auto result = make_uniq<Connection>(*session.db);
 	auto &config = ClientConfig::GetConfig(*result->context);
 	config = ClientConfig::GetConfig(session);
 	config.enable_profiler = false;
 	config.enable_progress_bar = false;
 	config.get_result_collector = nullptr;
-	SetLists(config, stage);
+	SetLists(config, query);
 	Run(*result, "SET merganser_runner = ''");
 	auto &search_path = ClientData::Get(session).catalog_search_path->GetSetPaths();
 	if (!search_path.empty()) {
@@ -222,7 +225,7 @@ vector<string> LocalRunner::RunStage(const Stage &stage) {
 	StageRun stage_run(thread_count, stage_report);
 	auto work = [&](idx_t of_thread) {
 		try {
-			auto &connection = stage_run.Add(of_thread, Connect(context, stage, secrets));
+			auto &connection = stage_run.Add(of_thread, Connect(context, run.stages, secrets));
 			for (auto task = stage_run.NextTask(); task < stage.tasks && !stage_run.Stopped();
 			     task = stage_run.NextTask()) {
 				stage_run.TaskEnds(task, RunTask(connection, statements[task], targets[task]));

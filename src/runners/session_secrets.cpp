@@ -28,8 +28,15 @@ bool IsOfConnection(const SecretEntry &entry) {
 //! Those of the connection last: of two with one name, they are the ones it uses.
 vector<SecretEntry> AllSecrets(ClientContext &context) {
 	auto transaction = CatalogTransaction::GetSystemCatalogTransaction(context);
-	auto result = SecretManager::Get(context).AllSecrets(transaction);
-	std::stable_partition(result.begin(), result.end(), [](const SecretEntry &entry) { return !IsOfConnection(entry); });
+	auto secrets = SecretManager::Get(context).AllSecrets(transaction);
+	vector<SecretEntry> result;
+	for (auto of_connection : {false, true}) {
+		for (auto &entry : secrets) {
+			if (IsOfConnection(entry) == of_connection) {
+				result.push_back(entry);
+			}
+		}
+	}
 	return result;
 }
 

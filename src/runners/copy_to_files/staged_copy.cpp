@@ -46,15 +46,16 @@ void Publish(ClientContext &context, const TaskCopy &copy, StagedCopyState &stat
 	state.is_published = true;
 }
 
-//! A task could not make its folder, or the one that was made is not the session's.
-[[noreturn]] void ThrowNotSeen(const TaskCopy &copy, const IOException &error) {
-	auto message = ErrorData(error).RawMessage();
-	if (!StringUtil::Contains(message, copy.staging)) {
-		throw IOException("%s", message);
+//! A task elsewhere could not make its folder or its files, perhaps since it does not see the session's.
+void CheckIsSeen(ClientContext &context, const TaskCopy &copy, const std::exception &exception) {
+	ErrorData error(exception);
+	if (error.Type() != ExceptionType::IO || Settings::RunsInThisProcess(context) ||
+	    !StringUtil::Contains(error.RawMessage(), copy.staging)) {
+		return;
 	}
 	throw IOException("%s\nEvery worker must see \"%s\" under this path; where they share no storage, SET "
 	                  "merganser_exchange_shared = false and the session writes the files",
-	                  message, copy.folder);
+	                  error.RawMessage(), copy.folder);
 }
 
 } // namespace
@@ -108,8 +109,9 @@ SourceResultType PhysicalStagedCopy::GetDataInternal(ExecutionContext &context, 
 			if (result != SourceResultType::HAVE_MORE_OUTPUT) {
 				return result;
 			}
-		} catch (IOException &error) {
-			ThrowNotSeen(copy, error);
+		} catch (std::exception &exception) {
+			CheckIsSeen(context.client, copy, exception);
+			throw;
 		}
 		while (NextRows(context.client, state)) {
 			state.written.Add(state.rows);
