@@ -259,6 +259,7 @@ InsertionOrderPreservingMap<string> LogicalTableFunction::ParamsToString() const
 ProcessorLayout LogicalTableFunction::Layout() const {
 	ProcessorLayout result;
 	result.function = definition.name;
+	result.input_names = ExpressionNames();
 	for (auto &expression : expressions) {
 		result.input_types.push_back(expression->GetReturnType());
 	}
@@ -294,24 +295,28 @@ static PhysicalOperator &ProjectInput(PhysicalPlanGenerator &planner, PhysicalOp
 	return projection;
 }
 
-static vector<BoundOrderByNode> SortOrders(const vector<OrderItem> &ordering, const vector<LogicalType> &types) {
+static unique_ptr<Expression> InputColumn(const ProcessorLayout &layout, idx_t column) {
+	return make_uniq<BoundReferenceExpression>(Identifier(layout.input_names[column]), layout.input_types[column],
+	                                           column);
+}
+
+static vector<BoundOrderByNode> SortOrders(const vector<OrderItem> &ordering, const ProcessorLayout &layout) {
 	vector<BoundOrderByNode> result;
 	for (auto &item : ordering) {
-		result.emplace_back(item.direction, item.null_order,
-		                    make_uniq<BoundReferenceExpression>(types[item.column], item.column));
+		result.emplace_back(item.direction, item.null_order, InputColumn(layout, item.column));
 	}
 	return result;
 }
 
-static PhysicalOperator &PlanHashed(PhysicalPlanGenerator &planner, PhysicalOperator &input,
+static PhysicalOperator &PlanHashed(ClientContext &context, PhysicalPlanGenerator &planner, PhysicalOperator &input,
                                     const ProcessorLayout &layout, const vector<OrderItem> &ordering) {
 	vector<unique_ptr<Expression>> partitions;
 	for (auto column : layout.partition_columns) {
-		partitions.push_back(make_uniq<BoundReferenceExpression>(layout.input_types[column], column));
+		partitions.push_back(InputColumn(layout, column));
 	}
-	auto &sort =
-	    planner.Make<PhysicalPartitionedSort>(layout.input_types, std::move(partitions),
-		                                      SortOrders(ordering, layout.input_types), input.estimated_cardinality);
+	auto key_hash = PhysicalPartitionedSort::ShorterKey(context, partitions);
+	auto &sort = planner.Make<PhysicalPartitionedSort>(layout.input_types, std::move(partitions), std::move(key_hash),
+	                                                   SortOrders(ordering, layout), input.estimated_cardinality);
 	sort.children.push_back(input);
 	return sort;
 }
@@ -335,8 +340,8 @@ static PhysicalOperator &PlanSingle(PhysicalPlanGenerator &planner, PhysicalOper
 	for (idx_t i = 0; i < layout.input_types.size(); i++) {
 		projections.push_back(i);
 	}
-	auto &order = planner.Make<PhysicalOrder>(layout.input_types, SortOrders(items, layout.input_types),
-	                                          std::move(projections), input.estimated_cardinality);
+	auto &order = planner.Make<PhysicalOrder>(layout.input_types, SortOrders(items, layout), std::move(projections),
+	                                          input.estimated_cardinality);
 	order.children.push_back(input);
 	return order;
 }
@@ -369,13 +374,13 @@ PhysicalOperator &LogicalTableFunction::CreatePlan(ClientContext &context, Physi
 			decision.reason = "the scan is not planned as a table scan";
 		} else if (decision.sorts_regions) {
 			promise.ordering.clear(); // the sort sees to it
-			input = planner.Make<PhysicalRegionSort>(
-			    input.get(), *region_scan, SortOrders(PartitionsThenOrder(layout, ordering), layout.input_types));
+			input = planner.Make<PhysicalRegionSort>(input.get(), *region_scan,
+			                                         SortOrders(PartitionsThenOrder(layout, ordering), layout));
 		}
 	}
 	RecordDecision(context, definition.name, decision, description);
 	if (decision.grouping == Grouping::HASHED) {
-		input = PlanHashed(planner, input, layout, ordering);
+		input = PlanHashed(context, planner, input, layout, ordering);
 	} else if (decision.grouping == Grouping::SINGLE) {
 		input = PlanSingle(planner, input, layout, ordering);
 	}

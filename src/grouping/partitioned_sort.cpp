@@ -1,7 +1,14 @@
 #include "grouping/partitioned_sort.hpp"
 
+#include "grouping/partition_boundaries.hpp"
+
 #include "duckdb/common/sorting/hashed_sort.hpp"
+#include "duckdb/common/sorting/sort.hpp"
 #include "duckdb/common/types/column/column_data_collection.hpp"
+#include "duckdb/common/vector/flat_vector.hpp"
+#include "duckdb/function/function_binder.hpp"
+#include "duckdb/parallel/interrupt.hpp"
+#include "duckdb/planner/expression/bound_reference_expression.hpp"
 
 namespace merganser {
 
@@ -30,22 +37,54 @@ struct PartitionedSortSource : public GlobalSourceState {
 struct PartitionedSortLocalSource : public LocalSourceState {
 	unique_ptr<ColumnDataCollection> rows;
 	ColumnDataScanState scan;
+	//! A chunk of `rows`, with the hash behind the columns where the bin was sorted by it.
+	DataChunk sorted;
 };
+
+//! Bytes of a sort key up to which comparing it is no dearer than comparing a hash.
+const idx_t SHORT_KEY_BYTES = 16;
 
 } // namespace
 
 PhysicalPartitionedSort::PhysicalPartitionedSort(PhysicalPlan &plan, vector<LogicalType> types,
                                                  vector<unique_ptr<Expression>> partitions_p,
-                                                 vector<BoundOrderByNode> orders_p, idx_t estimated_cardinality)
+                                                 unique_ptr<Expression> key_hash, vector<BoundOrderByNode> orders_p,
+                                                 idx_t estimated_cardinality)
     : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, std::move(types), estimated_cardinality),
       partitions(std::move(partitions_p)), orders(std::move(orders_p)) {
+	if (key_hash) {
+		sorted_by.push_back(std::move(key_hash));
+		return;
+	}
+	for (auto &partition : partitions) {
+		sorted_by.push_back(partition->Copy());
+	}
+}
+
+unique_ptr<Expression> PhysicalPartitionedSort::ShorterKey(ClientContext &context,
+                                                           const vector<unique_ptr<Expression>> &partitions) {
+	idx_t bytes = 0;
+	vector<unique_ptr<Expression>> arguments;
+	for (auto &partition : partitions) {
+		auto physical = partition->GetReturnType().InternalType();
+		bytes += TypeIsConstantSize(physical) ? 1 + GetTypeIdSize(physical) : SHORT_KEY_BYTES + 1;
+		arguments.push_back(partition->Copy());
+	}
+	if (bytes <= SHORT_KEY_BYTES) {
+		return nullptr;
+	}
+	return FunctionBinder(context).BindScalarFunction(DEFAULT_SCHEMA, "hash", std::move(arguments));
+}
+
+bool PhysicalPartitionedSort::SortsByHash() const {
+	return sorted_by[0]->GetExpressionClass() == ExpressionClass::BOUND_FUNCTION;
 }
 
 InsertionOrderPreservingMap<string> PhysicalPartitionedSort::ParamsToString() const {
 	InsertionOrderPreservingMap<string> result;
 	vector<string> texts;
-	for (auto &partition : partitions) {
-		texts.push_back(partition->GetName().GetIdentifierName());
+	for (auto &expression : sorted_by) {
+		texts.push_back(expression->ToString());
 	}
 	result["Partition By"] = StringUtil::Join(texts, "\n");
 	texts.clear();
@@ -59,7 +98,7 @@ InsertionOrderPreservingMap<string> PhysicalPartitionedSort::ParamsToString() co
 
 unique_ptr<GlobalSinkState> PhysicalPartitionedSort::GetGlobalSinkState(ClientContext &context) const {
 	auto result = make_uniq<PartitionedSortSink>();
-	result->sort = make_uniq<HashedSort>(context, partitions, orders, children[0].get().GetTypes(),
+	result->sort = make_uniq<HashedSort>(context, sorted_by, orders, children[0].get().GetTypes(),
 	                                     vector<unique_ptr<BaseStatistics>>(), estimated_cardinality);
 	result->state = result->sort->GetGlobalSinkState(context);
 	return std::move(result);
@@ -116,33 +155,110 @@ unique_ptr<LocalSourceState> PhysicalPartitionedSort::GetLocalSourceState(Execut
 
 SourceResultType PhysicalPartitionedSort::GetDataInternal(ExecutionContext &context, DataChunk &chunk,
                                                           OperatorSourceInput &input) const {
-	auto &sink = sink_state->Cast<PartitionedSortSink>();
 	auto &global = input.global_state.Cast<PartitionedSortSource>();
 	auto &local = input.local_state.Cast<PartitionedSortLocalSource>();
 	while (true) {
-		if (local.rows) {
-			local.rows->Scan(local.scan, chunk);
-			if (chunk.size()) {
-				return SourceResultType::HAVE_MORE_OUTPUT;
+		if (local.rows && local.rows->Scan(local.scan, local.sorted)) {
+			for (idx_t i = 0; i < chunk.ColumnCount(); i++) {
+				chunk.data[i].Reference(local.sorted.data[i]);
 			}
-			local.rows.reset();
+			chunk.SetChildCardinality(local.sorted.size());
+			return SourceResultType::HAVE_MORE_OUTPUT;
 		}
 		auto next = global.next++;
 		if (next >= global.bins.size()) {
+			local.rows.reset();
 			return SourceResultType::FINISHED;
 		}
-		auto bin = global.bins[next];
-		OperatorSinkFinalizeInput sort_input {*sink.state, input.interrupt_state};
-		sink.sort->SortColumnData(context, bin, sort_input);
-		LocalSourceState unused;
-		OperatorSourceInput rows_input {*global.state, unused, input.interrupt_state};
-		sink.sort->MaterializeColumnData(context, bin, rows_input);
-		local.rows = sink.sort->GetColumnData(bin, rows_input);
-		if (!local.rows) {
-			throw InternalException("A sorted bin came back without its rows");
-		}
+		local.sorted.Destroy();
+		local.rows = SortBin(context, global.bins[next], *global.state, input.interrupt_state);
 		local.rows->InitializeScan(local.scan, ColumnDataScanProperties::ALLOW_ZERO_COPY);
+		local.rows->InitializeScanChunk(local.scan, local.sorted);
 	}
+}
+
+unique_ptr<ColumnDataCollection> PhysicalPartitionedSort::SortBin(ExecutionContext &context, idx_t bin,
+                                                                  GlobalSourceState &state,
+                                                                  InterruptState &interrupt) const {
+	auto &sink = sink_state->Cast<PartitionedSortSink>();
+	OperatorSinkFinalizeInput sort_input {*sink.state, interrupt};
+	sink.sort->SortColumnData(context, bin, sort_input);
+	LocalSourceState unused;
+	OperatorSourceInput rows_input {state, unused, interrupt};
+	sink.sort->MaterializeColumnData(context, bin, rows_input);
+	auto rows = sink.sort->GetColumnData(bin, rows_input);
+	if (!rows) {
+		throw InternalException("A sorted bin came back without its rows");
+	}
+	if (SortsByHash() && !HashesTellPartitionsApart(context.client, *rows)) {
+		return SortByColumns(context, *rows);
+	}
+	return rows;
+}
+
+//! Whether, in rows sorted by hash, every row with another key than the row before it has another hash too.
+bool PhysicalPartitionedSort::HashesTellPartitionsApart(ClientContext &context, ColumnDataCollection &rows) const {
+	vector<idx_t> positions;
+	vector<column_t> scanned;
+	vector<LogicalType> key_types;
+	for (auto &partition : partitions) {
+		positions.push_back(scanned.size());
+		scanned.push_back(partition->Cast<BoundReferenceExpression>().Index());
+		key_types.push_back(partition->GetReturnType());
+	}
+	scanned.push_back(types.size());
+	PartitionBoundaries boundaries(context, positions, key_types);
+	ColumnDataScanState scan;
+	rows.InitializeScan(scan, scanned, ColumnDataScanProperties::ALLOW_ZERO_COPY);
+	DataChunk chunk;
+	rows.InitializeScanChunk(scan, chunk);
+	vector<hash_t> before; // the hash of the row before this chunk, if there is one
+	while (rows.Scan(scan, chunk)) {
+		UnifiedVectorFormat format;
+		chunk.data.back().ToUnifiedFormat(format);
+		auto hashes = UnifiedVectorFormat::GetData<hash_t>(format);
+		auto hash_at = [&](idx_t row) {
+			return hashes[format.sel->get_index(row)];
+		};
+		boundaries.Find(chunk);
+		for (auto start : boundaries.Starts()) {
+			auto is_first = start == 0 && before.empty();
+			if (!is_first && hash_at(start) == (start > 0 ? hash_at(start - 1) : before[0])) {
+				return false;
+			}
+		}
+		boundaries.Remember(chunk);
+		before.assign(1, hash_at(chunk.size() - 1));
+	}
+	return true;
+}
+
+unique_ptr<ColumnDataCollection> PhysicalPartitionedSort::SortByColumns(ExecutionContext &context,
+                                                                        ColumnDataCollection &rows) const {
+	vector<BoundOrderByNode> items;
+	for (auto &partition : partitions) {
+		items.emplace_back(OrderType::ASCENDING, OrderByNullType::NULLS_LAST, partition->Copy());
+	}
+	for (auto &order : orders) {
+		items.push_back(order.Copy());
+	}
+	Sort sort(context.client, items, rows.Types(), {});
+	InterruptState interrupt;
+	auto gathered = sort.GetGlobalSinkState(context.client);
+	auto gathering = sort.GetLocalSinkState(context);
+	for (auto &chunk : rows.Chunks()) {
+		OperatorSinkInput sink {*gathered, *gathering, interrupt};
+		sort.Sink(context, chunk, sink);
+	}
+	OperatorSinkCombineInput combine {*gathered, *gathering, interrupt};
+	sort.Combine(context, combine);
+	OperatorSinkFinalizeInput finalize {*gathered, interrupt};
+	sort.Finalize(context.client, finalize);
+	auto sorted = sort.GetGlobalSourceState(context.client, *gathered);
+	auto scanning = sort.GetLocalSourceState(context, *sorted);
+	OperatorSourceInput source {*sorted, *scanning, interrupt};
+	sort.MaterializeColumnData(context, source);
+	return sort.GetColumnData(source);
 }
 
 } // namespace merganser

@@ -7,6 +7,12 @@
 // the call's ORDER BY, and threads hand out whole bins. Stands on DuckDB's HashedSort, the same machinery windows use,
 // so it spills to disk under memory_limit and copes with one partition that is larger than memory. No order between
 // partitions is promised.
+//
+// Partitions only have to lie together, so where their columns make a long sort key (text, or many columns), a bin is
+// sorted by a hash of them:
+//   sort key (tag1, tag2, tag3, time), compared as bytes in memory   becomes   (hash(tag1, tag2, tag3), time), 18 bytes
+// Sound: rows of one partition have one hash, and a sorted bin is handed out only after a pass over it found that no
+// two partitions share a hash; a bin in which two do is sorted again by the columns themselves.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -16,14 +22,25 @@
 #include "duckdb/execution/physical_operator.hpp"
 #include "duckdb/planner/bound_query_node.hpp"
 
+namespace duckdb {
+class ColumnDataCollection;
+}
+
 namespace merganser {
 
 class PhysicalPartitionedSort : public PhysicalOperator {
 public:
+	//! `partitions` refer to the partition columns; `key_hash` is a hash of them to sort by, or none to sort by them.
 	PhysicalPartitionedSort(PhysicalPlan &plan, vector<LogicalType> types, vector<unique_ptr<Expression>> partitions,
-	                        vector<BoundOrderByNode> orders, idx_t estimated_cardinality);
+	                        unique_ptr<Expression> key_hash, vector<BoundOrderByNode> orders,
+	                        idx_t estimated_cardinality);
+
+	//! hash(…) of the partition columns where it is the shorter sort key, otherwise none.
+	static unique_ptr<Expression> ShorterKey(ClientContext &context, const vector<unique_ptr<Expression>> &partitions);
 
 	vector<unique_ptr<Expression>> partitions;
+	//! What HashedSort sorts by before the orders: the hash, or the partition columns.
+	vector<unique_ptr<Expression>> sorted_by;
 	vector<BoundOrderByNode> orders;
 
 	string GetName() const override {
@@ -60,6 +77,13 @@ public:
 protected:
 	SourceResultType GetDataInternal(ExecutionContext &context, DataChunk &chunk,
 	                                 OperatorSourceInput &input) const override;
+
+private:
+	bool SortsByHash() const;
+	unique_ptr<ColumnDataCollection> SortBin(ExecutionContext &context, idx_t bin, GlobalSourceState &state,
+	                                         InterruptState &interrupt) const;
+	bool HashesTellPartitionsApart(ClientContext &context, ColumnDataCollection &rows) const;
+	unique_ptr<ColumnDataCollection> SortByColumns(ExecutionContext &context, ColumnDataCollection &rows) const;
 };
 
 } // namespace merganser

@@ -12,15 +12,14 @@ namespace {
 
 class WriteRegionsSink : public GlobalSinkState {
 public:
-	WriteRegionsSink(ClientContext &context, const RegionWriter &writer)
-	    : files(FileSystem::GetFileSystem(context)), writer(writer) {
+	WriteRegionsSink(ClientContext &context, RegionFolder folder_p)
+	    : files(FileSystem::GetFileSystem(context)), folder(std::move(folder_p)) {
 		existing = ListFolder();
-		if (!existing.empty() && !writer.overwrite && !writer.ignore_existing) {
-			throw IOException("Directory \"%s\" is not empty! Enable OVERWRITE option to overwrite files",
-			                  writer.folder);
+		if (!existing.empty() && !folder.overwrite && !folder.ignore_existing) {
+			throw IOException("Directory \"%s\" is not empty! Enable OVERWRITE option to overwrite files", folder.path);
 		}
-		if (!files.DirectoryExists(writer.folder)) {
-			files.CreateDirectoriesRecursive(writer.folder);
+		if (!files.DirectoryExists(folder.path)) {
+			files.CreateDirectoriesRecursive(folder.path);
 			created_folder = true;
 		}
 	}
@@ -34,14 +33,14 @@ public:
 		}
 		if (created_folder) {
 			try {
-				files.RemoveDirectory(writer.folder);
+				files.RemoveDirectory(folder.path);
 			} catch (const Exception &) { // NOLINT: somebody else's files may have come into the folder meanwhile
 			}
 		}
 	}
 
 	string TemporaryPath(idx_t region) const {
-		return files.JoinPath(writer.folder, "tmp_" + writer.id + "_" + to_string(region));
+		return files.JoinPath(folder.path, "tmp_" + folder.id + "_" + to_string(region));
 	}
 
 	string OpenRegion(idx_t region) {
@@ -53,7 +52,7 @@ public:
 	}
 
 	void Commit() {
-		if (writer.overwrite) {
+		if (folder.overwrite) {
 			for (auto &path : existing) {
 				files.RemoveFile(path);
 			}
@@ -61,7 +60,7 @@ public:
 		idx_t number = 0;
 		for (auto region : regions) {
 			files.MoveFile(TemporaryPath(region),
-			               files.JoinPath(writer.folder, "region_" + to_string(number++) + ".parquet"));
+			               files.JoinPath(folder.path, "region_" + to_string(number++) + ".parquet"));
 		}
 		committed = true;
 	}
@@ -72,10 +71,10 @@ public:
 private:
 	vector<string> ListFolder() {
 		vector<string> result;
-		if (files.DirectoryExists(writer.folder)) {
-			files.ListFiles(writer.folder, [&](const string &name, bool is_directory) {
+		if (files.DirectoryExists(folder.path)) {
+			files.ListFiles(folder.path, [&](const string &name, bool is_directory) {
 				if (!is_directory) {
-					result.push_back(files.JoinPath(writer.folder, name));
+					result.push_back(files.JoinPath(folder.path, name));
 				}
 			});
 		}
@@ -83,7 +82,8 @@ private:
 	}
 
 	FileSystem &files;
-	const RegionWriter &writer;
+	//! Of its own, because the state outlives the operator's members.
+	const RegionFolder folder;
 	mutex lock;
 	vector<string> existing;
 	bool created_folder = false;
@@ -129,7 +129,7 @@ PhysicalOperator &PhysicalWriteRegions::Plan(PhysicalPlanGenerator &planner, Phy
 		orders.emplace_back(OrderType::ASCENDING, OrderByNullType::NULLS_LAST,
 		                    make_uniq<BoundReferenceExpression>(types[column], column));
 	}
-	auto &sort = planner.Make<PhysicalPartitionedSort>(types, std::move(partitions), std::move(orders),
+	auto &sort = planner.Make<PhysicalPartitionedSort>(types, std::move(partitions), nullptr, std::move(orders),
 	                                                   input.estimated_cardinality);
 	sort.children.push_back(input);
 	auto &result = planner.Make<PhysicalWriteRegions>(std::move(writer), estimated_cardinality);
@@ -138,7 +138,7 @@ PhysicalOperator &PhysicalWriteRegions::Plan(PhysicalPlanGenerator &planner, Phy
 }
 
 unique_ptr<GlobalSinkState> PhysicalWriteRegions::GetGlobalSinkState(ClientContext &context) const {
-	return make_uniq<WriteRegionsSink>(context, writer);
+	return make_uniq<WriteRegionsSink>(context, writer.folder);
 }
 
 unique_ptr<LocalSinkState> PhysicalWriteRegions::GetLocalSinkState(ExecutionContext &context) const {

@@ -16,12 +16,16 @@
 
 namespace merganser {
 
-struct RegionWriter {
-	string folder;
+struct RegionFolder {
+	string path;
 	//! Part of the temporary names.
 	string id;
 	bool overwrite = false;
 	bool ignore_existing = false;
+};
+
+struct RegionWriter {
+	RegionFolder folder;
 	//! Sorted by inside a region.
 	vector<idx_t> sort_columns;
 	optional<CopyFunction> parquet;

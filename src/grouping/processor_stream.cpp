@@ -451,12 +451,15 @@ void ProcessorStream::RememberPartitionOutputs() {
 	if (layout.pass_through) {
 		return;
 	}
-	vector<LogicalType> types;
-	for (auto column : layout.partition_outputs) {
-		types.push_back(layout.input_types[column]);
+	if (!remembered_outputs) {
+		vector<LogicalType> types;
+		for (auto column : layout.partition_outputs) {
+			types.push_back(layout.input_types[column]);
+		}
+		remembered_outputs = make_uniq<DataChunk>();
+		remembered_outputs->Initialize(BufferAllocator::Get(context), types, 1);
 	}
-	remembered_outputs = make_uniq<DataChunk>();
-	remembered_outputs->Initialize(BufferAllocator::Get(context), types, 1);
+	remembered_outputs->Reset();
 	SelectionVector sel(1);
 	sel.set_index(0, key_row.GetIndex());
 	for (idx_t i = 0; i < layout.partition_outputs.size(); i++) {

@@ -34,6 +34,7 @@ struct ProcessorLayout {
 		idx_t index;
 	};
 
+	vector<string> input_names;
 	vector<LogicalType> input_types;
 	//! Positions in the input chunk.
 	vector<idx_t> partition_columns;

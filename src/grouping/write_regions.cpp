@@ -182,8 +182,8 @@ BoundStatement PlanCopy(Binder &binder, CopyStatement &statement) {
 	auto partition_by = options.Columns("partition_by");
 	auto order_by = options.Columns("order_by");
 	auto regions = options.Count("regions", 4 * TaskScheduler::GetScheduler(context).NumberOfThreads());
-	writer.overwrite = options.Flag("overwrite");
-	writer.ignore_existing = options.Flag("overwrite_or_ignore");
+	writer.folder.overwrite = options.Flag("overwrite");
+	writer.folder.ignore_existing = options.Flag("overwrite_or_ignore");
 	if (options.Flag("append")) {
 		throw BinderException(
 		    "%s: APPEND is not supported, since files of two COPYs do not hold whole partitions together", FORMAT);
@@ -195,7 +195,7 @@ BoundStatement PlanCopy(Binder &binder, CopyStatement &statement) {
 	auto bound = BindNumbered(binder, *info.select_statement, partition_by, regions);
 	bound.names.pop_back();
 	bound.types.pop_back();
-	writer.folder = info.file_path;
+	writer.folder.path = info.file_path;
 	writer.sort_columns = Positions(bound.names, partition_by, "PARTITION_BY");
 	auto order_columns = Positions(bound.names, order_by, "ORDER_BY");
 	writer.sort_columns.insert(writer.sort_columns.end(), order_columns.begin(), order_columns.end());
@@ -209,7 +209,7 @@ BoundStatement PlanCopy(Binder &binder, CopyStatement &statement) {
 	CopyFunctionBindInput bind_input(info, writer.parquet->function_info);
 	bind_input.file_extension = writer.parquet->extension;
 	writer.bind_data = writer.parquet->copy_to_bind(context, bind_input, bound.names, bound.types);
-	writer.id = id;
+	writer.folder.id = id;
 
 	BoundStatement result;
 	result.names = {"Count"};

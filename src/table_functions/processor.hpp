@@ -88,6 +88,9 @@ public:
 	//! proper column c and rows[i]. T is the C++ type of all proper columns. Not to be mixed with EmitRows.
 	template <class T>
 	void EmitEach(const vector<idx_t> &rows, const vector<const T *> &columns) {
+		if (rows.empty()) {
+			return;
+		}
 		for (auto row_number : rows) {
 			each_rows.push_back(partition_start + row_number);
 		}
