@@ -8,8 +8,8 @@
 //   merganser_register_runner("ray", submit)      before SET merganser_runner = 'ray'
 //   submit(plan, query)                           is called for each query: the plan document, and the query's number;
 //                                                 it must return soon and never throw
-//   merganser_query_secrets(query)                what its tasks need to read their files: [{"name", "type", "secret"}],
-//                                                 for merganser_take_secret (session_secrets.hpp); keep it to yourself
+//   merganser_query_secrets(query)                what its tasks need to read their files, a list for
+//                                                 merganser_take_secret (session_secrets.hpp); keep it to yourself
 //   merganser_query_is_cancelled(query)           to be asked often: nobody waits for this query any more
 //   merganser_query_ended(query, outcome)         once for each submitted query
 //

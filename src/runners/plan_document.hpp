@@ -10,8 +10,8 @@
 //     "settings": {"TimeZone": "'Asia/Tokyo'", ...},  what SET of the session changed and tasks must know, as SQL
 //     "extensions": ["spatial", ...],                 loaded in the session, not part of DuckDB
 //     "lists": {"merganser_files_3_1": ["<file>", ...]},   variables a task sets: file lists too long for SQL
-//     "databases": [{"name": "merganser_1f0c...", "path": "<file>", "bytes": 100, "changed": <nanoseconds since 1970>}],
-//                                                     to attach for reading, if the worker sees this very file
+//     "databases": [{"name": "merganser_1f0c...", "path": "<file>", "bytes": 100, "changed": 1796040000000000000}],
+//                                                     to attach for reading, if size and time (ns) are these
 //     "stages": [{ "stage": 1, "sql": "SELECT ...", "tasks": 8, "partitions": 8,
 //                  "write": "FORMAT merganser_exchange, ...",          options of the COPY that writes the exchange
 //                  "inputs": [{"name": "merganser_stage_3", "stage": 3, "all": false}, {..., "sent": 0, ...}],

@@ -193,10 +193,10 @@ bool TryReplaceCopy(ClientContext &context, Binder &binder, unique_ptr<LogicalOp
 	copy.WriteRowsOf(*cut.stages->stages.back());
 	reason = "its tasks write the files";
 	auto bindings = plan->GetColumnBindings();
-	Replace(plan,
-	        make_uniq<LogicalStagedCopy>(std::move(copy), std::move(cut.stages), std::move(bindings),
-	                                     std::move(cut.sent)),
-	        1);
+	Replace(
+	    plan,
+	    make_uniq<LogicalStagedCopy>(std::move(copy), std::move(cut.stages), std::move(bindings), std::move(cut.sent)),
+	    1);
 	return true;
 }
 

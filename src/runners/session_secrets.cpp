@@ -52,9 +52,8 @@ void CollectPaths(const LogicalOperator &op, unordered_set<string> &paths) {
 }
 
 bool Covers(const BaseSecret &secret, const unordered_set<string> &paths) {
-	return std::any_of(paths.begin(), paths.end(), [&](const string &path) {
-		return secret.MatchScore(path) > NumericLimits<int64_t>::Minimum();
-	});
+	return std::any_of(paths.begin(), paths.end(),
+	                   [&](const string &path) { return secret.MatchScore(path) > NumericLimits<int64_t>::Minimum(); });
 }
 
 string Write(const BaseSecret &secret) {
@@ -118,10 +117,10 @@ vector<unique_ptr<const BaseSecret>> SessionSecrets::OfConnection(ClientContext 
 }
 
 void SessionSecrets::Give(ClientContext &connection, const BaseSecret &secret) {
-	SecretManager::Get(connection).RegisterSecret(CatalogTransaction::GetSystemCatalogTransaction(connection),
-	                                              secret.Clone(), OnCreateConflict::REPLACE_ON_CONFLICT,
-	                                              SecretPersistType::TEMPORARY,
-	                                              SecretManager::CONNECTION_STORAGE_NAME);
+	SecretManager::Get(connection)
+	    .RegisterSecret(CatalogTransaction::GetSystemCatalogTransaction(connection), secret.Clone(),
+		                OnCreateConflict::REPLACE_ON_CONFLICT, SecretPersistType::TEMPORARY,
+		                SecretManager::CONNECTION_STORAGE_NAME);
 }
 
 void SessionSecrets::Register(ExtensionLoader &loader) {

@@ -19,16 +19,16 @@ namespace {
 
 bool ReadsWholeRows(const LogicalGet &get) {
 	auto &data = get.bind_data->Cast<TableScanBindData>();
-	if (data.is_index_scan || data.is_create_index || data.order_options || data.partitions_to_scan ||
-	    !get.scan_partition_indices.empty() || get.ordinality_idx.IsValid() || get.extra_info.sample_options) {
+	if (data.is_index_scan || data.is_create_index || data.partitions_to_scan || !get.scan_partition_indices.empty() ||
+	    get.ordinality_idx.IsValid() || get.extra_info.sample_options) {
 		return false;
 	}
 	for (auto &column : get.GetColumnIds()) {
-		if (column.IsVirtualColumn() && !column.IsEmptyColumn()) {
+		if (column.IsVirtualColumn() && !column.IsEmptyColumn() && !column.IsRowIdColumn()) {
 			return false;
 		}
 	}
-	return true;
+	return std::find(get.names.begin(), get.names.end(), "rowid") == get.names.end();
 }
 
 bool IsFileForReading(Catalog &catalog) {
@@ -46,7 +46,8 @@ unique_ptr<DatabaseFile> FileOf(Catalog &catalog) {
 	auto result = make_uniq<DatabaseFile>();
 	result->path = path.string();
 	result->bytes = NumericCast<idx_t>(status.st_size);
-	result->changed = NumericCast<idx_t>(status.st_mtim.tv_sec) * 1000000000 + NumericCast<idx_t>(status.st_mtim.tv_nsec);
+	result->changed =
+	    NumericCast<idx_t>(status.st_mtim.tv_sec) * 1000000000 + NumericCast<idx_t>(status.st_mtim.tv_nsec);
 	result->device = status.st_dev;
 	auto version = StringUtil::Format("%s %llu %llu", result->path, result->bytes, result->changed);
 	result->name = StringUtil::Format("merganser_%016x", Hash(version.c_str(), version.size()));
@@ -97,8 +98,8 @@ unique_ptr<SlicedScan> SlicedTables::TrySlice(ClientContext &context, const Logi
 	result->source = SQLIdentifier::ToString(attached) + "." + SQLIdentifier::ToString(table.schema.name) + "." +
 	                 SQLIdentifier::ToString(table.name);
 	auto rows = table.GetStorage().GetNextRowId();
-	result->files.push_back({result->source, rows, (rows + DEFAULT_ROW_GROUP_SIZE - 1) / DEFAULT_ROW_GROUP_SIZE,
-	                         DEFAULT_ROW_GROUP_SIZE});
+	result->files.push_back(
+	    {result->source, rows, (rows + DEFAULT_ROW_GROUP_SIZE - 1) / DEFAULT_ROW_GROUP_SIZE, DEFAULT_ROW_GROUP_SIZE});
 	return result;
 }
 
@@ -106,8 +107,8 @@ unique_ptr<LogicalOperator> SlicedTables::CopyOf(const LogicalGet &get) {
 	auto function = get.function;
 	function.get_table_entry = nullptr;
 	function.to_sql = NoTable;
-	auto result = make_uniq<LogicalGet>(get.table_index, std::move(function), get.bind_data->Copy(),
-	                                    get.returned_types, get.names, get.virtual_columns);
+	auto result = make_uniq<LogicalGet>(get.table_index, std::move(function), get.bind_data->Copy(), get.returned_types,
+	                                    get.names, get.virtual_columns);
 	result->GetMutableColumnIds() = get.GetColumnIds();
 	result->projection_ids = get.projection_ids;
 	result->table_filters = std::move(*get.table_filters.Copy());

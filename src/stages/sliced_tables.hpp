@@ -8,14 +8,14 @@
 //
 // Problem: the rows of a table went from the session to the tasks. Where the table is in a database file that is
 // attached for reading only, the tasks read it themselves: a slice is
-//   SELECT * FROM lake.main.t WHERE rowid BETWEEN 0 AND 122879
+//   SELECT *, rowid FROM lake.main.t WHERE rowid BETWEEN 0 AND 122879
 // of which DuckDB reads those row groups only. Tasks of this process share the attached database. Other workers attach
 // the file themselves, as merganser_<hash of path, size and time>, and check size and time, so that rows of another
 // version of the file are never mixed in (plan_document.hpp).
 //
 // Sound because nobody changes a file that is attached for reading only, and every row has one row id. Limits: not with
-// a write-ahead log beside the file, not encrypted, not with columns such as rowid; for workers elsewhere only files on
-// the file system of the exchange directory, which every worker sees. Everything else is sent as before.
+// a write-ahead log beside the file, not encrypted, not where a column has the name rowid; for workers elsewhere only
+// files on the file system of the exchange directory, which every worker sees. Everything else is sent as before.
 //===----------------------------------------------------------------------===//
 
 #pragma once

@@ -16,8 +16,8 @@ idx_t CutPoint(idx_t position, const SlicedScan::File &file, bool at_row_groups)
 	if (!at_row_groups || file.row_groups == 0 || position >= file.size) {
 		return MinValue(position, file.size);
 	}
-	auto group = file.group_rows > 0 ? file.group_rows
-	                                 : MaxValue<idx_t>((file.size + file.row_groups - 1) / file.row_groups, 1);
+	auto group =
+	    file.group_rows > 0 ? file.group_rows : MaxValue<idx_t>((file.size + file.row_groups - 1) / file.row_groups, 1);
 	return MinValue((position + group / 2) / group * group, file.size);
 }
 
@@ -102,8 +102,8 @@ string SlicedScan::SliceSql(idx_t task, idx_t tasks) const {
 	for (auto &piece : Pieces(task, tasks)) {
 		auto &file = piece.file.get();
 		if (by_row_id) {
-			selects.push_back(all_columns +
-			                  StringUtil::Format("rowid BETWEEN %llu AND %llu", piece.start, piece.end - 1));
+			selects.push_back(StringUtil::Format("SELECT *, rowid FROM %s WHERE rowid BETWEEN %llu AND %llu", source,
+			                                     piece.start, piece.end - 1));
 			continue;
 		}
 		if (piece.start == 0 && piece.end == file.size) {
@@ -115,6 +115,9 @@ string SlicedScan::SliceSql(idx_t task, idx_t tasks) const {
 		                                                   Quoted(file.path), piece.start, piece.end - 1));
 	}
 	add_whole();
+	if (selects.empty() && by_row_id) {
+		return "SELECT *, rowid FROM " + source + " WHERE false";
+	}
 	return selects.empty() ? all_columns + "false" : StringUtil::Join(selects, " UNION ALL ");
 }
 
@@ -158,7 +161,8 @@ string Stage::ReasonText() const {
 string Stage::Sql() const {
 	vector<string> relations;
 	for (auto &scan : scans) {
-		relations.push_back(scan.name + " AS (SELECT * FROM " + scan.source + ")");
+		auto columns = scan.by_row_id ? "*, rowid" : "*";
+		relations.push_back(scan.name + " AS (SELECT " + columns + " FROM " + scan.source + ")");
 	}
 	return (relations.empty() ? "" : "WITH " + StringUtil::Join(relations, ", ") + " ") + query->ToString();
 }

@@ -29,6 +29,7 @@ from merganser.ray.plan import Database, FilesOf, as_sql, as_text
 CHUNK_BYTES = 8 << 20
 LEAST_FREE_BYTES = 64 << 20
 WATCH_SECONDS = 0.1
+SEND_ROWS = "attach it anew, or SET merganser_exchange_shared = false, and the session sends the rows"
 
 
 @dataclass(frozen=True)
@@ -289,7 +290,7 @@ class Worker:
             cursor.execute(f"SET SESSION {name} = {value}")
         for secret in task.secrets:
             try:
-                cursor.execute("SELECT merganser_take_secret($1)", [secret.value])
+                cursor.execute("SELECT merganser_take_secret($1)", [secret.value]).fetchall()
             except duckdb.Error as error:
                 raise Refused(
                     f'the worker on {self.host} cannot take the secret "{secret.name}" of type {secret.type}, which '
@@ -305,9 +306,11 @@ class Worker:
         try:
             status = os.stat(database.path)
         except OSError as error:
-            raise Refused(f"the worker on {self.host} does not see an attached database: {error}") from None
+            raise Refused(f"the worker on {self.host} does not see an attached database: {error}; {SEND_ROWS}") from None
         if (status.st_size, status.st_mtime_ns) != (database.bytes, database.changed):
-            raise Refused(f'the worker on {self.host} sees another version of the attached database "{database.path}"')
+            raise Refused(
+                f'the worker on {self.host} sees another version of the attached database "{database.path}"; {SEND_ROWS}'
+            )
         with self.lock:
             cursor.execute(f"ATTACH IF NOT EXISTS {as_text(database.path)} AS {database.name} (READ_ONLY)")
 

@@ -24,7 +24,8 @@ fs::path Target(const string &folder) {
 
 bool AreOnOneDevice(const fs::path &left, const fs::path &right) {
 	struct stat of_left, of_right;
-	return stat(left.c_str(), &of_left) == 0 && stat(right.c_str(), &of_right) == 0 && of_left.st_dev == of_right.st_dev;
+	return stat(left.c_str(), &of_left) == 0 && stat(right.c_str(), &of_right) == 0 &&
+	       of_left.st_dev == of_right.st_dev;
 }
 
 //! Puts `left` in the place of `right` and the other way round, at once; false where the system cannot.
@@ -81,9 +82,9 @@ string OutputFolder::ChooseStaging(const string &folder, bool &is_inside) {
 	auto target = Target(folder);
 	auto above = target.parent_path();
 	auto random = UUID::ToString(UUID::GenerateRandomUUID());
-	is_inside =
-	    fs::is_directory(target) && (!AreOnOneDevice(target, above) || access(above.c_str(), W_OK | X_OK) != 0);
-	auto staging = is_inside ? target / (".merganser-" + random) : above / ("." + target.filename().string() + "." + random);
+	is_inside = fs::is_directory(target) && (!AreOnOneDevice(target, above) || access(above.c_str(), W_OK | X_OK) != 0);
+	auto staging =
+	    is_inside ? target / (".merganser-" + random) : above / ("." + target.filename().string() + "." + random);
 	return staging.string();
 }
 

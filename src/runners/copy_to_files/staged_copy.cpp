@@ -63,7 +63,7 @@ void CheckIsSeen(ClientContext &context, const TaskCopy &copy, const std::except
 LogicalStagedCopy::LogicalStagedCopy(TaskCopy copy_p, unique_ptr<QueryStages> stages, vector<ColumnBinding> bindings,
                                      vector<unique_ptr<LogicalOperator>> sent)
     : LogicalStagedQuery(std::move(stages), std::move(bindings), GetCopyFunctionReturnLogicalTypes(copy_p.return_type),
-                         std::move(sent)),
+	                     std::move(sent)),
       copy(std::move(copy_p)) {
 }
 

@@ -131,7 +131,7 @@ TaskCopy::TaskCopy(ClientContext &context, const LogicalCopyToFile &copy)
     : folder(FileSystem::GetFileSystem(context).ExpandPath(copy.file_path)), overwrite_mode(copy.overwrite_mode),
       filename_pattern(copy.filename_pattern), file_extension(copy.file_extension), return_type(copy.return_type),
       list_type(copy.function.copy_to_get_written_statistics ? CopyFunctionReturnType::WRITTEN_FILE_STATISTICS
-                                                             : CopyFunctionReturnType::CHANGED_ROWS_AND_FILE_LIST),
+	                                                         : CopyFunctionReturnType::CHANGED_ROWS_AND_FILE_LIST),
       format(IsJson(copy) ? "json" : copy.function.name.GetIdentifierName()), names(copy.names),
       types(copy.expected_types),
       columns(IsJson(copy) ? ColumnsInObjects(copy) : Columns(copy.names, copy.expected_types)) {

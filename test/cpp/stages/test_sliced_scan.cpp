@@ -74,7 +74,8 @@ TEST_CASE("Whole files are not cut", "[sliced_scan]") {
 	scan.whole_files = true;
 	REQUIRE(scan.Pieces(0, 2).size() == 2);
 	REQUIRE(scan.Pieces(1, 2).size() == 1);
-	REQUIRE(scan.SliceSql(0, 2) == "SELECT * FROM read_parquet('*') WHERE list_position(['a', 'b'], filename) IS NOT NULL");
+	REQUIRE(scan.SliceSql(0, 2) ==
+	        "SELECT * FROM read_parquet('*') WHERE list_position(['a', 'b'], filename) IS NOT NULL");
 	scan.rows_are_known = false;
 	REQUIRE(scan.Rows() == 0);
 	REQUIRE(scan.Size() == 300);
@@ -83,7 +84,8 @@ TEST_CASE("Whole files are not cut", "[sliced_scan]") {
 TEST_CASE("A slice without rows is empty, and paths are quoted", "[sliced_scan]") {
 	auto scan = Scan({{"it's", 3, 1}});
 	REQUIRE(scan.SliceSql(0, 64) == "SELECT * FROM read_parquet('*') WHERE false");
-	REQUIRE(scan.SliceSql(0, 1) == "SELECT * FROM read_parquet('*') WHERE list_position(['it''s'], filename) IS NOT NULL");
+	REQUIRE(scan.SliceSql(0, 1) ==
+	        "SELECT * FROM read_parquet('*') WHERE list_position(['it''s'], filename) IS NOT NULL");
 	REQUIRE(scan.SliceSql(1, 2) ==
 	        "SELECT * FROM read_parquet('*') WHERE filename = 'it''s' AND file_row_number BETWEEN 1 AND 2");
 }
