@@ -32,6 +32,8 @@ def main() -> None:
         run(environment / "bin" / "pip", "install", "--quiet", ROOT)
         assert run(environment / "bin" / "python", "-c", USE) == "[(True,)]\n"
         assert "42" in run(environment / "bin" / "merganser", "sql", "SELECT 42 AS answer")
+        run(environment / "bin" / "merganser", "report", "SELECT 42 AS answer")
+        assert "</html>" in (Path(folder) / "report.html").read_text()
     print("the wheel installs into an empty environment, and connects")
 
 

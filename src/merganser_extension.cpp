@@ -23,7 +23,7 @@
 #include "runners/run_in_stages.hpp"
 #include "syntax/grammar.hpp"
 #include "table_functions/list_table_functions.hpp"
-#include "table_functions/table_function_binding.hpp"
+#include "grouping/table_function_binding.hpp"
 #include "version_guard.hpp"
 
 #include "duckdb/main/extension/extension_loader.hpp"

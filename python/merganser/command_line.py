@@ -1,4 +1,4 @@
-"""The command `merganser`: run SQL, explain what Merganser does to a query, verify declarations, run a benchmark."""
+"""The command `merganser`: run SQL, explain a query or report on it, verify declarations, run a benchmark."""
 
 import subprocess
 import sys
@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from merganser.connection import connect
+from merganser.query_report import report as write_report
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
@@ -45,6 +46,25 @@ def explain(sql: Sql, database: Database = ":memory:") -> None:
         console.print(f"  {item}" if len(lines) > 1 else f"  {item}: {text}", markup=False, highlight=False)
         for line in lines if len(lines) > 1 else []:
             console.print(f"    {line}", markup=False, highlight=False, no_wrap=True, overflow="ignore", crop=False)
+
+
+@app.command()
+def report(
+    sql: Sql,
+    database: Database = ":memory:",
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="the file to write; its ending says what: .html, .json or .mmd (Mermaid)"),
+    ] = Path("report.html"),
+    run: Annotated[bool, typer.Option(help="run the query once; without, it is only planned")] = True,
+) -> None:
+    """Write a page on a query: decisions, plans before and after, stages, and what running it took."""
+    with opened(database) as connection:
+        try:
+            written = write_report(connection, text_of(sql), output, run=run)
+        except ValueError as error:
+            raise Refusal(str(error)) from error
+    Console().print(f"wrote {written}", markup=False, highlight=False, soft_wrap=True)
 
 
 @app.command()
@@ -87,7 +107,7 @@ def opened(database: str) -> Iterator[duckdb.DuckDBPyConnection]:
     try:
         with connect(database) as connection:
             yield connection
-    except (duckdb.Error, RuntimeError, FileNotFoundError) as error:
+    except (duckdb.Error, RuntimeError, OSError) as error:
         raise Refusal(str(error)) from error
 
 

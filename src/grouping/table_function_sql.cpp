@@ -1,7 +1,6 @@
 #include "grouping/table_function_sql.hpp"
 
 #include "operator_export.hpp"
-#include "table_functions/table_function_binding.hpp"
 
 namespace merganser {
 
@@ -32,14 +31,14 @@ string Arguments(const LogicalTableFunction &function) {
 		for (auto column : function.partition_columns) {
 			columns.push_back(names[column]);
 		}
-		result += string(", ") + TableFunctionBinding::PartitionByArgument() + " := " + TextList(columns);
+		result += string(", ") + TableArgument::PARTITION_BY + " := " + TextList(columns);
 	}
 	if (!function.ordering.empty()) {
 		vector<string> items;
 		for (auto &item : function.ordering) {
 			items.push_back(OrderText(item, names));
 		}
-		result += string(", ") + TableFunctionBinding::OrderByArgument() + " := " + TextList(items);
+		result += string(", ") + TableArgument::ORDER_BY + " := " + TextList(items);
 	}
 	for (auto &parameter : function.definition.parameters) {
 		auto entry = function.passed.find(parameter.name);

@@ -6,13 +6,14 @@
 // What is known about how an operator's rows arrive, as three separate types, because none follows from another.
 //
 // ClusteringSet (set): in every thread's stream, the rows that agree on these columns follow each other, and no other
-// stream
-//   has rows that agree with them. Clustered by (a, b) says nothing about (a) or about (a, b, c).
+// stream has rows that agree with them. Clustered by (a, b) says nothing about (a) or about (a, b, c).
+//
 // OrderingList (list): inside one cluster, rows arrive sorted by this list. Sorted by (x, y) implies sorted by (x),
-// never by (y). RegionLocalSet (set): all rows that agree on these columns lie in one storage region. Local by (a)
-// implies local by (a, b): more
-//   columns make smaller partitions. It does not imply that they follow each other there, and local by (a, b) does not
-//   imply local by (a): that is the classic source of wrong results.
+// never by (y).
+//
+// RegionLocalSet (set): all rows that agree on these columns lie in one storage region. Local by (a) implies local by
+// (a, b): more columns make smaller partitions. It does not imply that they follow each other there, and local by
+// (a, b) does not imply local by (a): that is the classic source of wrong results.
 //
 // Columns are positions in the operator's output. Printed in plans as "clustered: {a, b}", "ordered: [t]",
 // "region-local: {a}".
@@ -20,7 +21,7 @@
 
 #pragma once
 
-#include "table_functions/arguments.hpp"
+#include "properties/order_item.hpp"
 
 #include "duckdb/common/set.hpp"
 

@@ -1,7 +1,6 @@
 #include "syntax/table_argument_grammar.hpp"
 
 #include "syntax/duration.hpp"
-#include "table_functions/table_function_binding.hpp"
 #include "table_functions/table_function_registry.hpp"
 
 #include "duckdb/parser/expression/cast_expression.hpp"
@@ -233,8 +232,8 @@ private:
 	}
 
 	static bool IsClauseArgument(const string &name) {
-		return StringUtil::CIEquals(name, TableFunctionBinding::PartitionByArgument()) ||
-		       StringUtil::CIEquals(name, TableFunctionBinding::OrderByArgument());
+		return StringUtil::CIEquals(name, TableArgument::PARTITION_BY) ||
+		       StringUtil::CIEquals(name, TableArgument::ORDER_BY);
 	}
 
 	string ParameterName(const WrittenArgument &argument, idx_t position) const {
@@ -305,14 +304,14 @@ private:
 			for (auto &key : argument.partition) {
 				names.push_back(ColumnName(*key, qualifier));
 			}
-			result.push_back(Named(TableFunctionBinding::PartitionByArgument(), TextList(names)));
+			result.push_back(Named(TableArgument::PARTITION_BY, TextList(names)));
 		}
 		if (!argument.ordering.empty()) {
 			vector<string> items;
 			for (auto &item : argument.ordering) {
 				items.push_back(OrderText(item, qualifier));
 			}
-			result.push_back(Named(TableFunctionBinding::OrderByArgument(), TextList(items)));
+			result.push_back(Named(TableArgument::ORDER_BY, TextList(items)));
 		}
 	}
 

@@ -4,10 +4,6 @@
 
 namespace merganser {
 
-bool OrderItem::operator==(const OrderItem &other) const {
-	return column == other.column && direction == other.direction && null_order == other.null_order;
-}
-
 int64_t TimeColumn::Span(const string &function, const string &parameter, const Value &value) const {
 	if (type.IsIntegral()) {
 		if (value.type().id() != LogicalTypeId::BIGINT) {

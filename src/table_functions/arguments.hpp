@@ -12,22 +12,16 @@
 
 #pragma once
 
+#include "properties/order_item.hpp"
 #include "table_functions/parameter.hpp"
-
-#include "duckdb/common/enums/order_type.hpp"
 
 namespace merganser {
 
-struct OrderItem {
-	//! Position in the table argument.
-	idx_t column;
-	OrderType direction;
-	OrderByNullType null_order;
-
-	bool operator==(const OrderItem &other) const;
-};
-
 struct TableArgument {
+	//! What its clauses are called where a call is written without grammar.
+	static constexpr const char *PARTITION_BY = "partition_by";
+	static constexpr const char *ORDER_BY = "order_by";
+
 	vector<string> names;
 	vector<LogicalType> types;
 	//! Positions of the PARTITION BY columns, as written but without repetitions.

@@ -7,11 +7,13 @@
 // call asked for, a slice of a chunk at a time:
 //   BeginPartition, Consume (one or more times), EndPartition
 // and emits rows in one of two ways:
-//   * a pass-through function (SESSION, VARIATION, ...) names input rows, by their number within the partition, with
-//   values
-//     for its proper columns. The framework hands those input rows on by reference; rows that a processor still needs
-//     to emit after Consume returns are held, chunk by chunk, until it releases them;
-//   * any other function (M4, FFT, ...) writes rows of its own. The framework adds the partition columns.
+//
+// A pass-through function (SESSION, VARIATION, ...) names input rows, by their number within the partition, with values
+// for its proper columns. The framework hands those input rows on by reference; rows that a processor still needs to
+// emit after Consume returns are held, chunk by chunk, until it releases them.
+//
+// Any other function (M4, FFT, ...) writes rows of its own. The framework adds the partition columns.
+//
 // Row numbers count from 0 within the partition. A processor never sees partition columns, other columns than it
 // required, or two partitions at once, so it needs no code for grouping, parallelism, pruning or spilling. One
 // processor object serves all partitions of one thread, one after the other: BeginPartition has to reset it. Errors:

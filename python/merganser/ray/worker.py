@@ -306,7 +306,9 @@ class Worker:
         try:
             status = os.stat(database.path)
         except OSError as error:
-            raise Refused(f"the worker on {self.host} does not see an attached database: {error}; {SEND_ROWS}") from None
+            raise Refused(
+                f"the worker on {self.host} does not see an attached database: {error}; {SEND_ROWS}"
+            ) from None
         if (status.st_size, status.st_mtime_ns) != (database.bytes, database.changed):
             raise Refused(
                 f'the worker on {self.host} sees another version of the attached database "{database.path}"; {SEND_ROWS}'

@@ -75,3 +75,18 @@ def test_every_name_is_documented(query):
     names = names_of_ours(query) - INTERNAL_FUNCTIONS
     missing = {name for name in names if not re.search(rf"\b{re.escape(name.lower())}\b", text)}
     assert not missing, f"no page mentions {sorted(missing)}"
+
+
+def test_rooms_use_only_rooms_above_them():
+    """The order of docs/house.md is that of the includes."""
+    table = (ROOT / "docs" / "house.md").read_text().partition("| room in")[2].partition("\n\n")[0]
+    rooms = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+    assert set(rooms) == {folder.name for folder in (ROOT / "src").iterdir() if folder.is_dir()}
+    upward = [
+        f"{path.relative_to(ROOT)} includes {used}"
+        for room in rooms
+        for path in (ROOT / "src" / room).iterdir()
+        for used in re.findall(r'#include "(\w+/\w+\.hpp)"', path.read_text())
+        if used.split("/")[0] in rooms[rooms.index(room) + 1 :]
+    ]
+    assert upward == []

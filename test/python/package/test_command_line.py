@@ -81,3 +81,32 @@ def test_verify_tells_whether_declarations_hold(run, declared):
     missing = run("verify", "nothing", "-d", declared)
     assert missing.exit_code == 1
     assert "there is no table or view nothing" in missing.stderr
+
+
+def test_report_writes_a_page(run, declared, tmp_path):
+    query = "SELECT id, sum(amount) AS total FROM orders GROUP BY id ORDER BY total DESC LIMIT 3"
+    page = tmp_path / "page.html"
+    result = run("report", query, "-d", declared, "-o", page)
+    assert result.exit_code == 0, result.output
+    assert result.stdout == f"wrote {page}\n"
+    assert "late_materialization" in page.read_text()
+    planned = tmp_path / "plan.json"
+    assert run("report", query, "-d", declared, "-o", planned, "--no-run").exit_code == 0
+    assert '"run": null' in planned.read_text()
+
+
+@pytest.mark.parametrize(
+    ("query", "name", "message"),
+    [
+        ("SELECT 1; SELECT 2", "page.html", "exactly one query"),
+        ("SELECT nothing", "page.html", "Binder Error"),
+        ("SELECT 1", "page.pdf", "names no format"),
+        ("SELECT 1", "no/page.html", "does not exist; make it first"),
+    ],
+)
+def test_report_refuses_with_one_sentence(run, tmp_path, query, name, message):
+    result = run("report", query, "-o", tmp_path / name)
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+    assert not list(tmp_path.iterdir())

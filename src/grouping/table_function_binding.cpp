@@ -1,4 +1,4 @@
-#include "table_functions/table_function_binding.hpp"
+#include "grouping/table_function_binding.hpp"
 
 #include "grouping/logical_table_function.hpp"
 #include "table_functions/table_function_registry.hpp"
@@ -11,14 +11,6 @@
 #include "duckdb/planner/logical_operator_visitor.hpp"
 
 namespace merganser {
-
-const char *TableFunctionBinding::PartitionByArgument() {
-	return "partition_by";
-}
-
-const char *TableFunctionBinding::OrderByArgument() {
-	return "order_by";
-}
 
 namespace {
 
@@ -52,9 +44,9 @@ private:
 	void ReadNamed() {
 		for (auto &entry : input.named_parameters) {
 			auto &name = entry.first;
-			if (name == TableFunctionBinding::PartitionByArgument()) {
+			if (name == TableArgument::PARTITION_BY) {
 				ReadPartition(entry.second);
-			} else if (name == TableFunctionBinding::OrderByArgument()) {
+			} else if (name == TableArgument::ORDER_BY) {
 				ReadOrdering(entry.second);
 			} else {
 				passed[Parameter(name.GetIdentifierName()).name] = entry.second;
@@ -140,7 +132,7 @@ private:
 			    "semantics",
 			    function, definition.table_parameter);
 		}
-		for (auto &name : Texts(TableFunctionBinding::PartitionByArgument(), value)) {
+		for (auto &name : Texts(TableArgument::PARTITION_BY, value)) {
 			idx_t column;
 			if (!FindColumn(name, column)) {
 				ThrowNoColumn(name);
@@ -158,7 +150,7 @@ private:
 			    "%s: Invalid argument %s. Ordering can not be specified for table argument with row semantics",
 			    function, definition.table_parameter);
 		}
-		for (auto &text : Texts(TableFunctionBinding::OrderByArgument(), value)) {
+		for (auto &text : Texts(TableArgument::ORDER_BY, value)) {
 			auto item = ReadOrderItem(text);
 			auto repeated = std::any_of(table.ordering.begin(), table.ordering.end(),
 			                            [&](const OrderItem &other) { return other.column == item.column; });

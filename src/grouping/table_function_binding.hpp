@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //                         Merganser
 //
-// table_functions/table_function_binding.hpp
+// grouping/table_function_binding.hpp
 //
 // Registers every table function of the registry with DuckDB and binds its calls. The spelling without grammar, which
 // the grammar's own forms are turned into and which views store, is
@@ -19,9 +19,6 @@ namespace merganser {
 
 struct TableFunctionBinding {
 	static void Register(ExtensionLoader &loader);
-
-	static const char *PartitionByArgument();
-	static const char *OrderByArgument();
 };
 
 } // namespace merganser

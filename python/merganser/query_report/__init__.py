@@ -1,0 +1,79 @@
+"""The report of one query: what was planned and why, what ran and what it took, as one file.
+
+planned.py          decisions, plans without and with our rules, stages: all from the extension
+measured.py         what the run took
+surroundings.py     versions, machine, settings
+document.py         all of it as one value; as JSON
+carried_columns.py  where deferred columns are carried, before and after
+stage_graph.py      stages and the exchanges between them, laid out from left to right
+mermaid.py          the same graph as Mermaid text
+page.py             the HTML page, from page.html.jinja and page.css
+quantities.py       numbers as people read them
+finished_file.py    a file that appears only when it is complete
+"""
+
+from pathlib import Path
+
+import duckdb
+
+from merganser.query_report.finished_file import check_target, write_finished
+
+FORMATS = {
+    ".html": "html",
+    ".htm": "html",
+    ".json": "json",
+    ".mmd": "mermaid",
+    ".mermaid": "mermaid",
+}
+
+
+def report(
+    connection: duckdb.DuckDBPyConnection,
+    query: str,
+    path: str | Path = "report.html",
+    *,
+    run: bool = True,
+    format: str | None = None,
+) -> Path:
+    """Write what Merganser does to `query`, why, and what running it took, to `path`; return the path.
+
+    `format` is "html", "json" or "mermaid"; without it the ending of `path` decides: .html, .json, .mmd. The page is
+    one file that needs no network and no scripts. `run=False` only plans the query and leaves the figures of the run
+    out. The query runs once, with the connection's settings, by EXPLAIN ANALYZE, so its rows are not returned.
+
+    Raises ValueError where `query` is not exactly one query without parameters, the format is not known, or the
+    connection has no Merganser; FileNotFoundError where the folder does not exist; and what the query itself raises.
+    Then no file is written, and one that was there stays as it was.
+    """
+    path = Path(path)
+    form = checked_format(path, format)
+    check_target(path)
+    from merganser.query_report.document import describe
+
+    document = describe(connection, query, run=run)
+    write_finished(path, rendered(document, form))
+    return path
+
+
+def checked_format(path: Path, format: str | None) -> str:
+    known = sorted(set(FORMATS.values()))
+    if format is not None and format not in known:
+        raise ValueError(f"format must be one of {', '.join(known)}, not {format!r}")
+    if format is None and path.suffix.lower() not in FORMATS:
+        raise ValueError(
+            f"the ending of {str(path)!r} names no format ({', '.join(FORMATS)}); pass format=, one of "
+            f"{', '.join(known)}"
+        )
+    return format or FORMATS[path.suffix.lower()]
+
+
+def rendered(document, form: str) -> str:
+    if form == "html":
+        from merganser.query_report.page import as_page
+
+        return as_page(document)
+    if form == "mermaid":
+        from merganser.query_report.mermaid import as_mermaid
+
+        return as_mermaid(document)
+    return document.as_json()
