@@ -19,7 +19,7 @@
 #include "report/stages_function.hpp"
 #include "runners/session_secrets.hpp"
 #include "settings.hpp"
-#include "runners/copy_to_files/files_format.hpp"
+#include "runners/files_format.hpp"
 #include "runners/run_in_stages.hpp"
 #include "syntax/grammar.hpp"
 #include "table_functions/list_table_functions.hpp"

@@ -1,7 +1,7 @@
 #include "runners/run_in_stages.hpp"
 
 #include "decision_log.hpp"
-#include "runners/copy_to_files/staged_copy.hpp"
+#include "runners/staged_copy.hpp"
 #include "runners/stage_runner.hpp"
 #include "stages/plan_copy.hpp"
 #include "stages/stage_planner.hpp"

@@ -306,13 +306,11 @@ class Worker:
         try:
             status = os.stat(database.path)
         except OSError as error:
-            raise Refused(
-                f"the worker on {self.host} does not see an attached database: {error}; {SEND_ROWS}"
-            ) from None
+            why = f"the worker on {self.host} does not see an attached database: {error}"
+            raise Refused(f"{why}; {SEND_ROWS}") from None
         if (status.st_size, status.st_mtime_ns) != (database.bytes, database.changed):
-            raise Refused(
-                f'the worker on {self.host} sees another version of the attached database "{database.path}"; {SEND_ROWS}'
-            )
+            why = f'the worker on {self.host} sees another version of the attached database "{database.path}"'
+            raise Refused(f"{why}; {SEND_ROWS}")
         with self.lock:
             cursor.execute(f"ATTACH IF NOT EXISTS {as_text(database.path)} AS {database.name} (READ_ONLY)")
 

@@ -1,4 +1,4 @@
-#include "runners/copy_to_files/written_files.hpp"
+#include "runners/written_files.hpp"
 
 #include <filesystem>
 

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //                         Merganser
 //
-// runners/copy_to_files/task_copy.hpp
+// runners/task_copy.hpp
 //
 //   COPY (SELECT ...) TO 'orders' (FORMAT parquet, PARTITION_BY (o_year));
 //

@@ -1,6 +1,6 @@
-#include "runners/copy_to_files/output_folder.hpp"
+#include "runners/output_folder.hpp"
 
-#include "runners/copy_to_files/task_copy.hpp"
+#include "runners/task_copy.hpp"
 
 #include "duckdb/common/types/uuid.hpp"
 

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //                         Merganser
 //
-// runners/copy_to_files/output_folder.hpp
+// runners/output_folder.hpp
 //
 //   COPY (SELECT ...) TO 'orders' (FORMAT parquet, PER_THREAD_OUTPUT);
 //

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //                         Merganser
 //
-// runners/copy_to_files/staged_copy.hpp
+// runners/staged_copy.hpp
 //
 // Stands in the plan for a COPY whose files the tasks write: a query in stages whose last stage returns the list of
 // files the accepted attempts wrote. When the list is complete, the files get their names (output_folder.hpp): those of
@@ -13,7 +13,7 @@
 
 #pragma once
 
-#include "runners/copy_to_files/task_copy.hpp"
+#include "runners/task_copy.hpp"
 #include "runners/staged_query.hpp"
 
 namespace merganser {

@@ -1,7 +1,7 @@
-#include "runners/copy_to_files/task_copy.hpp"
+#include "runners/task_copy.hpp"
 
-#include "runners/copy_to_files/files_format.hpp"
-#include "runners/copy_to_files/output_folder.hpp"
+#include "runners/files_format.hpp"
+#include "runners/output_folder.hpp"
 
 #include "duckdb/parser/expression/cast_expression.hpp"
 #include "duckdb/parser/expression/columnref_expression.hpp"

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //                         Merganser
 //
-// runners/copy_to_files/copy_manifest.hpp
+// runners/copy_manifest.hpp
 //
 // What a COPY by tasks leaves beside its files: `_manifest.merganser`, of APPEND `_manifest_<random>.merganser`, one
 // JSON object about the files of that COPY,
@@ -16,7 +16,7 @@
 
 #pragma once
 
-#include "runners/copy_to_files/written_files.hpp"
+#include "runners/written_files.hpp"
 
 namespace merganser {
 

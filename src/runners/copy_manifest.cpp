@@ -1,4 +1,4 @@
-#include "runners/copy_to_files/copy_manifest.hpp"
+#include "runners/copy_manifest.hpp"
 
 #include "runners/json_document.hpp"
 

@@ -1,4 +1,4 @@
-#include "runners/copy_to_files/files_format.hpp"
+#include "runners/files_format.hpp"
 
 #include "exchange/exchange_copy.hpp"
 

@@ -1,7 +1,7 @@
-#include "runners/copy_to_files/staged_copy.hpp"
+#include "runners/staged_copy.hpp"
 
-#include "runners/copy_to_files/copy_manifest.hpp"
-#include "runners/copy_to_files/output_folder.hpp"
+#include "runners/copy_manifest.hpp"
+#include "runners/output_folder.hpp"
 
 #include "duckdb/execution/physical_plan_generator.hpp"
 

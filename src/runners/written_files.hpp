@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //                         Merganser
 //
-// runners/copy_to_files/written_files.hpp
+// runners/written_files.hpp
 //
 // The files that the accepted attempts at the tasks of a COPY wrote, in the order of the tasks: read from the rows of
 // the last stage, then given the names they will have.
@@ -9,7 +9,7 @@
 
 #pragma once
 
-#include "runners/copy_to_files/task_copy.hpp"
+#include "runners/task_copy.hpp"
 
 #include "duckdb/common/file_system.hpp"
 

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //                         Merganser
 //
-// runners/copy_to_files/files_format.hpp
+// runners/files_format.hpp
 //
 //   COPY (SELECT ...) TO 'exchange file'
 //     (FORMAT merganser_files, FOLDER '/data/.orders.1f0c', WRITE 'FORMAT parquet, PARTITION_BY (g), RETURN_STATS');
