@@ -193,11 +193,12 @@ private:
 		if (!verified_at) {
 			return true;
 		}
-		auto time = Value(yyjson_is_str(verified_at) ? yyjson_get_str(verified_at) : "");
-		if (!time.DefaultTryCastAs(LogicalType::TIMESTAMP)) {
+		auto text = Value(yyjson_is_str(verified_at) ? yyjson_get_str(verified_at) : "");
+		auto time = text.DefaultTryCastAs(LogicalType::TIMESTAMP);
+		if (!time) {
 			return false;
 		}
-		result.verified_at = Value::TIMESTAMPTZ(timestamp_tz_t(time.GetValue<timestamp_t>()));
+		result.verified_at = Value::TIMESTAMPTZ(timestamp_tz_t(time->GetValue<timestamp_t>()));
 		return true;
 	}
 

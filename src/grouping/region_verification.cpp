@@ -1,6 +1,7 @@
 #include "grouping/region_verification.hpp"
 
 #include "duckdb/common/vector_operations/vector_operations.hpp"
+#include "duckdb/function/create_sort_key.hpp"
 
 #include <string_view>
 
@@ -27,22 +28,28 @@ void RegionVerification::Observe(DataChunk &input, const PartitionBoundaries &bo
 	}
 }
 
-//! A hash of the value's bytes that has nothing in common with DuckDB's.
-static void CombineBytes(const Vector &column, const vector<idx_t> &starts, unsafe_vector<uint64_t> &result) {
-	UnifiedVectorFormat format;
-	column.ToUnifiedFormat(format);
-	auto physical = column.GetType().InternalType();
-	if (!TypeIsConstantSize(physical) && physical != PhysicalType::VARCHAR) {
+//! Whether values of this type are equal where their bytes are, and only there.
+static bool BytesAreValue(PhysicalType type) {
+	auto equal_in_other_bytes =
+	    type == PhysicalType::FLOAT || type == PhysicalType::DOUBLE || type == PhysicalType::INTERVAL;
+	return type == PhysicalType::VARCHAR || (TypeIsConstantSize(type) && !equal_in_other_bytes);
+}
+
+//! A hash of the values' bytes, or of their sort keys' bytes, that has nothing in common with DuckDB's.
+static void CombineBytes(const Vector &values, idx_t count, unsafe_vector<uint64_t> &result) {
+	auto physical = values.GetType().InternalType();
+	if (!BytesAreValue(physical)) {
+		Vector keys(LogicalType::BLOB, count);
+		OrderModifiers ascending(OrderType::ASCENDING, OrderByNullType::NULLS_LAST);
+		CreateSortKeyHelpers::CreateSortKey(values, count, ascending, keys);
+		CombineBytes(keys, count, result);
 		return;
 	}
-	auto floating =
-	    physical == PhysicalType::FLOAT || physical == PhysicalType::DOUBLE || physical == PhysicalType::INTERVAL;
-	if (floating) {
-		return; // equal values can differ in their bytes
-	}
+	UnifiedVectorFormat format;
+	values.ToUnifiedFormat(format);
 	auto width = GetTypeIdSize(physical);
-	for (idx_t i = 0; i < starts.size(); i++) {
-		auto index = format.sel->get_index(starts[i]);
+	for (idx_t i = 0; i < count; i++) {
+		auto index = format.sel->get_index(i);
 		std::string_view bytes;
 		if (format.validity.RowIsValid(index) && physical == PhysicalType::VARCHAR) {
 			auto &text = UnifiedVectorFormat::GetData<string_t>(format)[index];
@@ -61,14 +68,13 @@ void RegionVerification::HashStarts(DataChunk &input, const vector<idx_t> &start
 		second_hashes[i] = 0;
 	}
 	for (idx_t i = 0; i < promise.partition_columns.size(); i++) {
-		auto &column = input.data[promise.partition_columns[i]];
-		Vector values(column, sel, starts.size());
+		Vector values(input.data[promise.partition_columns[i]], sel, starts.size());
 		if (i == 0) {
 			VectorOperations::Hash(values, hashes, starts.size());
 		} else {
 			VectorOperations::CombineHash(hashes, values, starts.size());
 		}
-		CombineBytes(column, starts, second_hashes);
+		CombineBytes(values, starts.size(), second_hashes);
 	}
 	hashes.Flatten();
 }

@@ -5,11 +5,13 @@
 
 #include "duckdb/catalog/catalog.hpp"
 #include "duckdb/catalog/catalog_entry/copy_function_catalog_entry.hpp"
+#include "duckdb/common/type_visitor.hpp"
 #include "duckdb/common/types/uuid.hpp"
 #include "duckdb/execution/physical_plan_generator.hpp"
 #include "duckdb/function/copy_function.hpp"
 #include "duckdb/main/extension/extension_loader.hpp"
 #include "duckdb/parallel/task_scheduler.hpp"
+#include "duckdb/parser/expression/cast_expression.hpp"
 #include "duckdb/parser/expression/columnref_expression.hpp"
 #include "duckdb/parser/expression/constant_expression.hpp"
 #include "duckdb/parser/expression/function_expression.hpp"
@@ -132,12 +134,62 @@ private:
 	identifier_map_t<vector<Value>> &options;
 };
 
-//! SELECT *, hash(keys) % regions AS merganser_region FROM (query)
-BoundStatement BindNumbered(Binder &binder, const QueryNode &query, const vector<string> &keys, idx_t regions) {
+//! The types in which a Parquet file gives the columns back: what it cannot hold is written as text, as DuckDB's own
+//! COPY does, ENUM comes back as text, and HUGEINT as DOUBLE.
+vector<LogicalType> StoredTypes(ClientContext &context, const CopyFunction &parquet, const BoundStatement &query) {
+	identifier_map_t<vector<Value>> options;
+	CopyToSelectInput input {context, options, {}, CopyToType::COPY_TO_FILE};
+	for (idx_t i = 0; i < query.types.size(); i++) {
+		ColumnBinding binding(TableIndex(0), ProjectionIndex(i));
+		input.select_list.push_back(make_uniq<BoundColumnRefExpression>(query.names[i], query.types[i], binding));
+	}
+	auto types = query.types;
+	auto written = parquet.copy_to_select(input);
+	for (idx_t i = 0; i < written.size(); i++) {
+		types[i] = written[i]->GetReturnType();
+	}
+	for (auto &type : types) {
+		type = TypeVisitor::VisitReplace(type, [](const LogicalType &part) -> LogicalType {
+			if (part.id() == LogicalTypeId::HUGEINT || part.id() == LogicalTypeId::UHUGEINT) {
+				return LogicalType::DOUBLE;
+			}
+			return part.id() == LogicalTypeId::ENUM ? LogicalType(LogicalType::VARCHAR) : part;
+		});
+	}
+	return types;
+}
+
+//! SELECT *, with those columns cast that Parquet gives back as another type. Regions have to be sorted as readers will
+//! compare them.
+unique_ptr<ParsedExpression> StoredColumns(Binder &binder, const CopyFunction &parquet, const QueryNode &query) {
+	SelectStatement select;
+	select.node = query.Copy();
+	auto bound = Binder::CreateBinder(binder.context, &binder)->Bind(static_cast<SQLStatement &>(select));
+	auto types = StoredTypes(binder.context, parquet, bound);
+	auto star = make_uniq<StarExpression>();
+	for (idx_t i = 0; i < types.size(); i++) {
+		if (types[i] != bound.types[i]) {
+			auto column = make_uniq<ColumnRefExpression>(bound.names[i]);
+			star->ReplaceListMutable()[bound.names[i]] = make_uniq<CastExpression>(types[i], std::move(column));
+		}
+	}
+	return std::move(star);
+}
+
+unique_ptr<SubqueryRef> FromSubquery(unique_ptr<QueryNode> query) {
 	auto select = make_uniq<SelectStatement>();
-	select->node = query.Copy();
+	select->node = std::move(query);
+	return make_uniq<SubqueryRef>(std::move(select));
+}
+
+//! SELECT *, hash(keys) % regions AS merganser_region FROM (SELECT <stored columns> FROM (query))
+BoundStatement BindNumbered(Binder &binder, const CopyFunction &parquet, const QueryNode &query,
+                            const vector<string> &keys, idx_t regions) {
+	auto stored = make_uniq<SelectNode>();
+	stored->select_list.push_back(StoredColumns(binder, parquet, query));
+	stored->from_table = FromSubquery(query.Copy());
 	auto node = make_uniq<SelectNode>();
-	node->from_table = make_uniq<SubqueryRef>(std::move(select));
+	node->from_table = FromSubquery(std::move(stored));
 	node->select_list.push_back(make_uniq<StarExpression>());
 	vector<unique_ptr<ParsedExpression>> columns;
 	for (auto &key : keys) {
@@ -154,10 +206,22 @@ BoundStatement BindNumbered(Binder &binder, const QueryNode &query, const vector
 	return binder.Bind(static_cast<SQLStatement &>(numbered));
 }
 
+bool HasDirection(const string &column) {
+	auto text = StringUtil::Upper(column);
+	return StringUtil::EndsWith(text, " DESC") || StringUtil::EndsWith(text, " ASC") ||
+	       StringUtil::EndsWith(text, " NULLS FIRST") || StringUtil::EndsWith(text, " NULLS LAST");
+}
+
 vector<idx_t> Positions(const vector<Identifier> &names, const vector<string> &columns, const char *option) {
 	vector<idx_t> result;
 	for (auto &column : columns) {
 		auto found = std::find(names.begin(), names.end(), Identifier(column));
+		if (found == names.end() && HasDirection(column)) {
+			throw BinderException(
+			    "%s: %s takes columns without directions, not %s: regions are sorted ascending, NULLs "
+			    "last",
+			    FORMAT, option, column);
+		}
 		if (found == names.end()) {
 			throw BinderException("%s: %s names column %s, which the query does not return", FORMAT, option, column);
 		}
@@ -192,7 +256,11 @@ BoundStatement PlanCopy(Binder &binder, CopyStatement &statement) {
 		throw BinderException("%s: PARTITION_BY (column, ...) is required: each region holds whole groups of it",
 		                      FORMAT);
 	}
-	auto bound = BindNumbered(binder, *info.select_statement, partition_by, regions);
+	auto &catalog = Catalog::GetSystemCatalog(context);
+	auto &parquet = catalog.GetEntry<CopyFunctionCatalogEntry>(
+	    context, QualifiedName(catalog.GetName(), Identifier::DefaultSchema(), Identifier("parquet")));
+	writer.parquet = parquet.function;
+	auto bound = BindNumbered(binder, parquet.function, *info.select_statement, partition_by, regions);
 	bound.names.pop_back();
 	bound.types.pop_back();
 	writer.folder.path = info.file_path;
@@ -200,10 +268,6 @@ BoundStatement PlanCopy(Binder &binder, CopyStatement &statement) {
 	auto order_columns = Positions(bound.names, order_by, "ORDER_BY");
 	writer.sort_columns.insert(writer.sort_columns.end(), order_columns.begin(), order_columns.end());
 
-	auto &catalog = Catalog::GetSystemCatalog(context);
-	auto &parquet = catalog.GetEntry<CopyFunctionCatalogEntry>(
-	    context, QualifiedName(catalog.GetName(), Identifier::DefaultSchema(), Identifier("parquet")));
-	writer.parquet = parquet.function;
 	auto id = UUID::ToString(UUID::GenerateRandomUUID());
 	info.options[Identifier("kv_metadata")] = {MetadataValue(RecordedLayout::Entries(id, partition_by, order_by))};
 	CopyFunctionBindInput bind_input(info, writer.parquet->function_info);

@@ -10,6 +10,7 @@
 // has no file. Options: REGIONS (default: 4 per thread), OVERWRITE and OVERWRITE_OR_IGNORE as for partitioned Parquet,
 // and every option of Parquet's own writer (COMPRESSION, ROW_GROUP_SIZE, ...). Returns the number of rows. All or
 // nothing: files are written under temporary names and renamed when all are complete; after a failure they are removed.
+// Columns are sorted as the files give them back: ENUM as text, HUGEINT as DOUBLE, what Parquet cannot hold as text.
 // Errors: a folder that is not empty; PARTITION_BY missing or empty; unknown columns; APPEND, since two COPYs are not
 // one layout.
 //===----------------------------------------------------------------------===//

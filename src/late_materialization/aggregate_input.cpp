@@ -237,10 +237,13 @@ void AggregateInput::AddEquality(const Expression &left_side, const Expression &
 	if (!column || !other.IsFoldable() || !MayExchangeValues(column->GetReturnType(), other.GetReturnType())) {
 		return;
 	}
-	Value constant;
-	if (ExpressionExecutor::TryEvaluateScalar(context, other, constant) && !constant.IsNull() &&
-	    constant.DefaultTryCastAs(column->GetReturnType())) {
-		equivalences.AddConstant(column->Binding(), std::move(constant));
+	Value value;
+	if (!ExpressionExecutor::TryEvaluateScalar(context, other, value) || value.IsNull()) {
+		return;
+	}
+	auto constant = value.DefaultTryCastAs(column->GetReturnType());
+	if (constant) {
+		equivalences.AddConstant(column->Binding(), std::move(*constant));
 	}
 }
 

@@ -154,9 +154,9 @@ unique_ptr<Expression> JoinBack::ShownValue(const OutputColumn &column) const {
 unique_ptr<Expression> JoinBack::Materialize(const ColumnBinding &column, const LogicalType &type, idx_t links) const {
 	auto provider = deferral.ProviderOf(column, links);
 	if (provider.kind == Deferral::Provider::Kind::CONSTANT) {
-		auto constant = provider.constant;
+		auto constant = provider.constant.DefaultTryCastAs(type);
 		// A constant that does not fit the type equals no value of it: then there is no row to show it in.
-		return make_uniq<BoundConstantExpression>(constant.DefaultTryCastAs(type) ? constant : Value(type));
+		return make_uniq<BoundConstantExpression>(constant ? std::move(*constant) : Value(type));
 	}
 	auto value =
 	    make_uniq<BoundColumnRefExpression>(materialized_type.at(provider.column), materialized.at(provider.column));

@@ -1,8 +1,9 @@
 #include "runners/run_in_stages.hpp"
 
 #include "decision_log.hpp"
-#include "runners/staged_copy.hpp"
+#include "runners/session_settings.hpp"
 #include "runners/stage_runner.hpp"
+#include "runners/staged_copy.hpp"
 #include "stages/plan_copy.hpp"
 #include "stages/stage_planner.hpp"
 #include "stages/stages_pause.hpp"
@@ -106,11 +107,11 @@ void Optimize(OptimizerExtensionInput &input, unique_ptr<LogicalOperator> &plan)
 		return;
 	}
 	PreparedStatements::Watch(input.context);
-	StageRunner::CheckName(runner);
 	auto query = FindQuery(plan);
 	if (!query) {
 		return;
 	}
+	StageRunner::CheckName(runner); // only now: SET and RESET have to work with a wrong name too
 	auto start = std::chrono::steady_clock::now();
 	RuleDecision decision;
 	decision.rule = RULE_NAME;
@@ -204,6 +205,10 @@ bool TryReplaceCopy(ClientContext &context, Binder &binder, unique_ptr<LogicalOp
 
 bool RunInStages::TryReplace(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator> &plan,
                              string &reason) {
+	reason = SessionSettings::Restriction(context);
+	if (!reason.empty()) {
+		return false;
+	}
 	if (plan->type != LogicalOperatorType::LOGICAL_COPY_TO_FILE) {
 		return TryReplaceQuery(context, binder, plan, string(), reason);
 	}

@@ -43,7 +43,26 @@ void AddChanged(ClientContext &context, const string &name, vector<pair<string, 
 	}
 }
 
+Value Current(ClientContext &context, const char *name) {
+	Value result;
+	context.TryGetCurrentSetting(name, result);
+	return result;
+}
+
 } // namespace
+
+string SessionSettings::Restriction(ClientContext &context) {
+	if (!Current(context, "enable_external_access").GetValue<bool>()) {
+		return "enable_external_access is off, and stages exchange rows through files";
+	}
+	if (DatabaseInstance::GetDatabase(context).GetFileSystem().SubSystemIsDisabled("LocalFileSystem")) {
+		return "LocalFileSystem is disabled, and stages exchange rows through files";
+	}
+	if (Current(context, "lock_configuration").GetValue<bool>()) {
+		return "lock_configuration is on, so that tasks cannot be given the session's settings";
+	}
+	return string();
+}
 
 vector<pair<string, string>> SessionSettings::Changed(ClientContext &context) {
 	vector<pair<string, string>> result;

@@ -20,6 +20,9 @@ struct SessionSettings {
 	static vector<pair<string, string>> Changed(ClientContext &context);
 	//! Extensions that are loaded and not part of DuckDB's Python package, without this one.
 	static vector<string> Extensions(ClientContext &context);
+	//! What keeps this session from running in stages, which write files and pass settings on; empty where nothing
+	//! does.
+	static string Restriction(ClientContext &context);
 };
 
 } // namespace merganser

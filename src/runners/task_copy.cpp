@@ -18,11 +18,6 @@ bool IsFolder(const LogicalCopyToFile &copy) {
 	return copy.per_thread_output || copy.rotate || !copy.partition_columns.empty();
 }
 
-bool ExternalAccessIsOff(ClientContext &context) {
-	Value on;
-	return context.TryGetCurrentSetting("enable_external_access", on) && !on.IsNull() && !BooleanValue::Get(on);
-}
-
 //! DuckDB writes JSON as CSV of one column without quotes.
 bool IsJson(const LogicalCopyToFile &copy) {
 	auto quote = copy.copy_info->options.find(Identifier("quote"));
@@ -117,9 +112,6 @@ string TaskCopy::WhyNot(ClientContext &context, const LogicalCopyToFile &copy) {
 	if (FileSystem::IsRemoteFile(copy.file_path) || StringUtil::Contains(copy.file_path, "://") ||
 	    StringUtil::StartsWith(copy.file_path, "file:")) {
 		return "files at a URL cannot be renamed, so they would not appear together";
-	}
-	if (ExternalAccessIsOff(context)) {
-		return "enable_external_access is off";
 	}
 	if (!Settings::RunsInThisProcess(context) && !Settings::ExchangeShared(context)) {
 		return "workers share no storage (merganser_exchange_shared = false)";

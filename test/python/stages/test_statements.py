@@ -126,3 +126,31 @@ def test_a_query_too_small(staged):
     assert [tasks for tasks, _ in rows] == [1]
     assert "smaller than merganser_distribute_min_bytes" in rows[0][1]
     assert "Staged Query" not in plan(staged, QUERY)
+
+
+def test_a_wrong_runner_can_be_set_right_again(connection):
+    connection.execute("SET merganser_runner = 'Local'")
+    with pytest.raises(duckdb.InvalidInputException, match="must be 'local', empty, or a runner"):
+        connection.execute("SELECT 1")
+    connection.execute("RESET merganser_runner")
+    assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    "setting, reason",
+    [
+        ("enable_external_access = false", "enable_external_access is off"),
+        ("disabled_filesystems = 'LocalFileSystem'", "LocalFileSystem is disabled"),
+        ("lock_configuration = true", "lock_configuration is on"),
+    ],
+)
+def test_a_session_that_is_locked_down_runs_queries_alone(connection, setting, reason):
+    connection.execute("CREATE TABLE t AS SELECT i % 3 AS g, i FROM range(100) r(i)")
+    connection.execute(
+        "SET merganser_runner = 'local'; SET merganser_distribute_min_bytes = 0; SET merganser_tasks = 4"
+    )
+    query = "SELECT g, sum(i) FROM t GROUP BY g ORDER BY g"
+    assert "lock" not in connection.execute("SELECT reason FROM merganser_stages(?)", [query]).fetchone()[0]
+    connection.execute(f"SET {setting}")
+    assert connection.execute(query).fetchall() == [(0, 1683), (1, 1617), (2, 1650)]
+    assert reason in connection.execute("SELECT reason FROM merganser_stages(?)", [query]).fetchone()[0]
