@@ -90,4 +90,26 @@ TEST_CASE("A slice without rows is empty, and paths are quoted", "[sliced_scan]"
 	        "SELECT * FROM read_parquet('*') WHERE filename = 'it''s' AND file_row_number BETWEEN 1 AND 2");
 }
 
+TEST_CASE("Files of a variable are selected by their positions", "[sliced_scan]") {
+	auto scan = Scan({{"a", 2, 1}, {"b", 2, 1}, {"c", 0, 0}, {"d", 2, 1}, {"e", 2, 1}});
+	scan.whole_files = true;
+	scan.source_in_tasks = "read_parquet(getvariable('v'))";
+	scan.files_variable = "v";
+	REQUIRE(scan.SliceSql(0, 2) == "SELECT * FROM read_parquet(getvariable('v')) WHERE "
+	                               "list_position(getvariable('v')[1:2], filename) IS NOT NULL");
+	REQUIRE(scan.SliceSql(1, 2) == "SELECT * FROM read_parquet(getvariable('v')) WHERE "
+	                               "list_position(getvariable('v')[4:5], filename) IS NOT NULL");
+}
+
+TEST_CASE("A table is cut into ranges of row ids, at row groups", "[sliced_scan]") {
+	auto scan = Scan({{"t", 1000, 10, 110}});
+	scan.by_row_id = true;
+	scan.source = "db.main.t";
+	RequireComplete(scan, 4);
+	REQUIRE(scan.SliceSql(0, 4) == "SELECT *, rowid FROM db.main.t WHERE rowid BETWEEN 0 AND 219");
+	REQUIRE(scan.SliceSql(3, 4) == "SELECT *, rowid FROM db.main.t WHERE rowid BETWEEN 770 AND 999");
+	scan.files = {{"t", 0, 0}};
+	REQUIRE(scan.SliceSql(1, 4) == "SELECT *, rowid FROM db.main.t WHERE false");
+}
+
 } // namespace merganser
