@@ -11,6 +11,7 @@
 #include "declarations/declare_functions.hpp"
 #include "declarations/verify_function.hpp"
 #include "exchange/exchange_copy.hpp"
+#include "exchange/exchange_partitions.hpp"
 #include "exchange/exchange_scan.hpp"
 #include "grouping/prepare_calls.hpp"
 #include "grouping/write_regions.hpp"
@@ -46,6 +47,7 @@ static void Load(ExtensionLoader &loader) {
 	ExchangeCopy::Register(loader);         // what a stage writes
 	FilesFormat::Register(loader);          // what the last one writes for COPY
 	ExchangeScan::Register(loader);         // what the next stage reads
+	ExchangePartitions::Register(loader);   // how much that is
 	SessionSecrets::Register(loader);       // what a task needs to read its files
 	RunInStages::Register(loader);          // on the optimised plan, after everything that changes it
 	StagesFunction::Register(loader);       // shows what Stages would do

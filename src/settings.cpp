@@ -23,6 +23,7 @@ const char *const LATE_MATERIALIZATION_MAX_CHAIN = "merganser_late_materializati
 const char *const LATE_MATERIALIZATION_COST = "merganser_late_materialization_cost";
 const char *const RUNNER = "merganser_runner";
 const char *const TASKS = "merganser_tasks";
+const char *const TASK_BYTES = "merganser_task_bytes";
 const char *const SLOTS = "merganser_slots";
 const char *const DISTRIBUTE_MIN_BYTES = "merganser_distribute_min_bytes";
 const char *const SEND_MAX_BYTES = "merganser_send_max_bytes";
@@ -51,6 +52,9 @@ vector<Setting> AllSettings() {
 	    {RUNNER, LogicalType::VARCHAR, Value(""),
 		 "What runs queries in stages: local (threads of this process), ray, or empty for DuckDB alone"},
 	    {TASKS, LogicalType::UBIGINT, Value::UBIGINT(8), "Number of tasks a stage is divided into"},
+	    {TASK_BYTES, LogicalType::UBIGINT, Value::UBIGINT(idx_t(64) << 20),
+		 "Neighbouring shares of a stage that together read less than this are one task; 0: every share is a task. "
+		 "Unless set, 0 where merganser_distribute_min_bytes is 0"},
 	    {SLOTS, LogicalType::UBIGINT, Value::UBIGINT(0),
 		 "Number of tasks that run at the same time; 0 takes the setting threads, on Ray the cluster's CPUs"},
 	    {DISTRIBUTE_MIN_BYTES, LogicalType::UBIGINT, Value::UBIGINT(idx_t(256) << 20),
@@ -92,6 +96,13 @@ Value Current(ClientContext &context, const char *name) {
 		throw InvalidInputException("Setting \"%s\" has no value; use RESET %s", name, name);
 	}
 	return result;
+}
+
+bool IsSet(ClientContext &context, const char *name) {
+	optional_ptr<const ConfigurationOption> option;
+	auto index = DBConfig::GetConfig(context).TryGetSettingIndex(Identifier(name), option);
+	Value value;
+	return index.IsValid() && context.TryGetCurrentUserSetting(index.GetIndex(), value);
 }
 
 bool SwitchedOffByEnvironment(const char *variable) {
@@ -144,6 +155,13 @@ idx_t Settings::Tasks(ClientContext &context) {
 		throw InvalidInputException("Setting \"%s\" must be from 1 to 65536, not %llu", TASKS, tasks);
 	}
 	return tasks;
+}
+
+idx_t Settings::TaskBytes(ClientContext &context) {
+	if (DistributeMinBytes(context) == 0 && !IsSet(context, TASK_BYTES)) {
+		return 0;
+	}
+	return UBigIntValue::Get(Current(context, TASK_BYTES));
 }
 
 idx_t Settings::Slots(ClientContext &context) {

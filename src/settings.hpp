@@ -37,6 +37,8 @@ struct Settings {
 	static idx_t Slots(ClientContext &context);
 	//! merganser_slots as it was set.
 	static idx_t AskedSlots(ClientContext &context);
+	//! merganser_task_bytes: what one task should read. Unless set, 0 where merganser_distribute_min_bytes is 0.
+	static idx_t TaskBytes(ClientContext &context);
 	//! merganser_distribute_min_bytes: the least input worth stages.
 	static idx_t DistributeMinBytes(ClientContext &context);
 	//! merganser_send_max_bytes: the most rows of one scan that the session sends to tasks, in bytes.

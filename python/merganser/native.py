@@ -1,4 +1,4 @@
-"""The C functions of the loaded extension: register a runner, end its queries, read the last report.
+"""The C functions of the loaded extension: register a runner, decide its tasks, end its queries, read the last report.
 
 The extension must be loaded in this process: a second opening of the same file gives the same image.
 """
@@ -25,6 +25,11 @@ def library(path: Path) -> ctypes.CDLL:
     functions.merganser_query_is_cancelled.restype = ctypes.c_bool
     functions.merganser_query_secrets.argtypes = [ctypes.c_uint64]
     functions.merganser_query_secrets.restype = ctypes.c_char_p
+    functions.merganser_stage_tasks.argtypes = [ctypes.c_uint64, ctypes.c_uint64]
+    functions.merganser_stage_tasks.restype = ctypes.c_char_p
+    numbers = ctypes.POINTER(ctypes.c_uint64)
+    functions.merganser_stage_ended.argtypes = [ctypes.c_uint64, ctypes.c_uint64, numbers, ctypes.c_uint64]
+    functions.merganser_stage_ended.restype = None
     functions.merganser_query_ended.argtypes = [ctypes.c_uint64, ctypes.c_char_p]
     functions.merganser_query_ended.restype = None
     functions.merganser_last_query.argtypes = []
@@ -46,6 +51,17 @@ def query_is_cancelled(path: Path, query: int) -> bool:
 def query_secrets(path: Path, query: int) -> list[dict[str, str]]:
     """What the tasks of a query need to read their files: name, type and, for merganser_take_secret, the secret."""
     return json.loads(library(path).merganser_query_secrets(query))
+
+
+def stage_tasks(path: Path, query: int, stage: int) -> dict | None:
+    """How a stage runs, as src/runners/foreign_runner.hpp describes it; None where the query has ended."""
+    text = library(path).merganser_stage_tasks(query, stage)
+    return json.loads(text) if text else None
+
+
+def stage_ended(path: Path, query: int, stage: int, partition_bytes: list[int]) -> None:
+    numbers = (ctypes.c_uint64 * len(partition_bytes))(*partition_bytes)
+    library(path).merganser_stage_ended(query, stage, numbers, len(partition_bytes))
 
 
 def query_ended(path: Path, query: int, outcome: dict) -> None:

@@ -36,6 +36,15 @@ idx_t ExchangeIndex::Rows() const {
 	return result;
 }
 
+vector<PartitionSize> ExchangeIndex::Sizes() const {
+	vector<PartitionSize> result(partitions);
+	for (auto &block : blocks) {
+		result[block.partition].rows += block.rows;
+		result[block.partition].bytes += block.length;
+	}
+	return result;
+}
+
 void ExchangeIndex::Serialize(Serializer &serializer) const {
 	serializer.WriteList(100, "names", names.size(),
 	                     [&](Serializer::List &list, idx_t i) { list.WriteElement(names[i].GetIdentifierName()); });

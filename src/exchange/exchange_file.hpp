@@ -35,6 +35,12 @@ struct ExchangeBlock {
 	uint64_t checksum;
 };
 
+//! What one partition of an exchange takes.
+struct PartitionSize {
+	idx_t rows = 0;
+	idx_t bytes = 0;
+};
+
 struct ExchangeIndex {
 	vector<Identifier> names;
 	vector<LogicalType> types;
@@ -42,6 +48,8 @@ struct ExchangeIndex {
 	vector<ExchangeBlock> blocks;
 
 	idx_t Rows() const;
+	//! One for each partition.
+	vector<PartitionSize> Sizes() const;
 	void Serialize(Serializer &serializer) const;
 	static ExchangeIndex Deserialize(Deserializer &deserializer);
 };

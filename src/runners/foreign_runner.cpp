@@ -3,6 +3,7 @@
 #include "runners/plan_document.hpp"
 #include "runners/run_report.hpp"
 #include "runners/session_secrets.hpp"
+#include "runners/stage_tasks.hpp"
 
 #include "yyjson.hpp"
 
@@ -15,8 +16,8 @@ namespace merganser {
 
 class ForeignQuery {
 public:
-	ForeignQuery(string secrets, std::function<void()> on_end)
-	    : secrets(std::move(secrets)), on_end(std::move(on_end)) {
+	ForeignQuery(unique_ptr<StageTasks> tasks, string secrets, std::function<void()> on_end)
+	    : secrets(std::move(secrets)), tasks(std::move(tasks)), on_end(std::move(on_end)) {
 	}
 
 	const string secrets;
@@ -28,6 +29,17 @@ public:
 		std::lock_guard<std::mutex> guard(lock);
 		cancelled = true;
 		on_end = nullptr;
+		tasks.reset();
+	}
+	string TasksOf(idx_t stage) {
+		std::lock_guard<std::mutex> guard(lock);
+		return tasks ? tasks->ToJson(stage) : string();
+	}
+	void StageEnds(idx_t stage, vector<idx_t> partition_bytes) {
+		std::lock_guard<std::mutex> guard(lock);
+		if (tasks) {
+			tasks->StageEnds(stage, std::move(partition_bytes));
+		}
 	}
 	void End(string outcome_p) {
 		std::lock_guard<std::mutex> guard(lock);
@@ -44,6 +56,7 @@ public:
 private:
 	std::mutex lock;
 	std::atomic<bool> cancelled {false};
+	unique_ptr<StageTasks> tasks;
 	std::function<void()> on_end;
 	string outcome;
 };
@@ -130,8 +143,14 @@ bool ForeignRunner::IsRegistered(const string &name) {
 
 void ForeignRunner::Start(std::function<void()> on_end) {
 	auto submit = Providers::Get().Find(name);
-	auto plan = PlanDocument::Write(name, run);
-	query = make_shared_ptr<ForeignQuery>(SessionSecrets::Needed(run.context, run.stages), std::move(on_end));
+	auto tasks = make_uniq<StageTasks>(run.stages, Settings::TaskBytes(run.context));
+	for (idx_t sent = 0; sent < run.sent_files.size(); sent++) {
+		auto &file_system = FileSystem::GetFileSystem(run.context);
+		tasks->RowsAreSent(sent, StageTasks::PartitionBytes(file_system, {run.sent_files[sent]}));
+	}
+	auto plan = PlanDocument::Write(name, run, *tasks);
+	auto secrets = SessionSecrets::Needed(run.context, *run.stages);
+	query = make_shared_ptr<ForeignQuery>(std::move(tasks), std::move(secrets), std::move(on_end));
 	submit(plan.c_str(), Providers::Get().Add(query));
 }
 
@@ -178,6 +197,20 @@ const char *merganser_query_secrets(uint64_t query) {
 bool merganser_query_is_cancelled(uint64_t query) {
 	auto found = merganser::Providers::Get().FindQuery(query);
 	return !found || found->IsCancelled();
+}
+
+const char *merganser_stage_tasks(uint64_t query, uint64_t stage) {
+	static thread_local std::string text;
+	auto found = merganser::Providers::Get().FindQuery(query);
+	text = found ? found->TasksOf(stage) : std::string();
+	return text.c_str();
+}
+
+void merganser_stage_ended(uint64_t query, uint64_t stage, const uint64_t *bytes, uint64_t partitions) {
+	auto found = merganser::Providers::Get().FindQuery(query);
+	if (found) {
+		found->StageEnds(stage, {bytes, bytes + partitions});
+	}
 }
 
 void merganser_query_ended(uint64_t query, const char *outcome) {

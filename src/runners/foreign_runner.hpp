@@ -3,7 +3,7 @@
 //
 // runners/foreign_runner.hpp
 //
-// A runner another program in this process provides, through five C functions:
+// A runner another program in this process provides, through seven C functions:
 //
 //   merganser_register_runner("ray", submit)      before SET merganser_runner = 'ray'
 //   submit(plan, query)                           is called for each query: the plan document, and the query's number;
@@ -11,7 +11,18 @@
 //   merganser_query_secrets(query)                what its tasks need to read their files, a list for
 //                                                 merganser_take_secret (session_secrets.hpp); keep it to yourself
 //   merganser_query_is_cancelled(query)           to be asked often: nobody waits for this query any more
+//   merganser_stage_tasks(query, stage)           how a stage runs; to be asked when the stages it comes after have
+//   ended merganser_stage_ended(query, stage, bytes, partitions)
+//                                                 once a stage has all its files: the bytes of each partition over them
 //   merganser_query_ended(query, outcome)         once for each submitted query
+//
+// How a stage runs (stage_tasks.hpp), the same whenever it is asked:
+//   { "tasks": [["COPY (... merganser_exchange(", {"files": "merganser_stage_3"}, ...)) TO ", {"target": true}, ...]],
+//     "inputs": [{"name": "merganser_stage_3", "stage": 3, "all": false}, {..., "sent": 0, ...}],
+//     "scanned_rows": 100, "decisions": ["..."] }
+// Each task is its statement in pieces: text, the list of the exchange files of an input, the file to write. A stage
+// another one computes has no tasks. Nothing is returned for a query that has ended, {"error": "..."} for a stage whose
+// time has not come.
 //
 // The outcome is {"files": ["<exchange file>", ...], "report": {...}}, files of the last stage in the order of its
 // tasks, or {"error": {"type": "Conversion", "message": "..."}, "report": {...}} with DuckDB's name of the error. The
@@ -58,5 +69,8 @@ void merganser_register_runner(const char *name, merganser_submit_t submit);
 //! Valid until the thread asks again.
 const char *merganser_query_secrets(uint64_t query);
 bool merganser_query_is_cancelled(uint64_t query);
+//! Valid until the same thread calls it again.
+const char *merganser_stage_tasks(uint64_t query, uint64_t stage);
+void merganser_stage_ended(uint64_t query, uint64_t stage, const uint64_t *bytes, uint64_t partitions);
 void merganser_query_ended(uint64_t query, const char *outcome);
 }

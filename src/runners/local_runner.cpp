@@ -1,7 +1,5 @@
 #include "runners/local_runner.hpp"
 
-#include "exchange/exchange_scan.hpp"
-
 #include "duckdb/catalog/catalog_search_path.hpp"
 #include "duckdb/main/client_config.hpp"
 #include "duckdb/main/client_data.hpp"
@@ -16,6 +14,8 @@ namespace merganser {
 namespace {
 
 const std::chrono::milliseconds INTERRUPT_CHECK_INTERVAL(5);
+
+const char *const METADATA_CACHE = "parquet_metadata_cache";
 
 void Run(Connection &connection, const string &sql) {
 	auto result = connection.Query(sql);
@@ -46,6 +46,11 @@ unique_ptr<Connection> Connect(ClientContext &session, const QueryStages &query,
 	config.get_result_collector = nullptr;
 	SetLists(config, query);
 	Run(*result, "SET merganser_runner = ''");
+	// Every task of every stage over the same files reads their footers; DuckDB checks that a file is unchanged.
+	ExtensionOption option;
+	if (DBConfig::GetConfig(session).TryGetExtensionOption(Identifier(METADATA_CACHE), option)) {
+		Run(*result, StringUtil::Format("SET %s = true", METADATA_CACHE));
+	}
 	auto &search_path = ClientData::Get(session).catalog_search_path->GetSetPaths();
 	if (!search_path.empty()) {
 		Run(*result, "SET search_path = " + Value(CatalogSearchEntry::ListToString(search_path)).ToSQLString());
@@ -82,7 +87,7 @@ TaskReport RunTask(Connection &connection, const string &sql, const string &targ
 //! What the threads of one stage share.
 class StageRun {
 public:
-	StageRun(idx_t threads, StageReport &report) : report(report), connections(threads), running(threads) {
+	StageRun(idx_t threads, StageReport &report) : report(report), running(threads) {
 	}
 
 	bool Stopped() const {
@@ -104,15 +109,13 @@ public:
 		stopped = true;
 		std::lock_guard<std::mutex> guard(lock);
 		for (auto &connection : connections) {
-			if (connection) {
-				connection->Interrupt();
-			}
+			connection.get().Interrupt();
 		}
 	}
-	Connection &Add(idx_t thread, unique_ptr<Connection> connection) {
+	//! From now on the connection is interrupted with the stage.
+	void Uses(Connection &connection) {
 		std::lock_guard<std::mutex> guard(lock);
-		connections[thread] = std::move(connection);
-		return *connections[thread];
+		connections.push_back(connection);
 	}
 	void TaskEnds(idx_t task, TaskReport task_report) {
 		std::lock_guard<std::mutex> guard(lock);
@@ -138,7 +141,7 @@ private:
 	std::atomic<bool> stopped {false};
 	std::atomic<idx_t> next {0};
 	StageReport &report;
-	vector<unique_ptr<Connection>> connections;
+	vector<reference<Connection>> connections;
 	idx_t running;
 	ErrorData error;
 };
@@ -147,7 +150,7 @@ private:
 
 LocalRunner::LocalRunner(QueryRun run_p)
     : run(std::move(run_p)), context(run.context), slots(Settings::Slots(run.context)),
-      secrets(SessionSecrets::OfConnection(run.context)) {
+      secrets(SessionSecrets::OfConnection(run.context)), tasks(run.stages, Settings::TaskBytes(run.context)) {
 }
 
 LocalRunner::~LocalRunner() {
@@ -174,27 +177,31 @@ vector<string> LocalRunner::Finish() {
 	if (error.HasError()) {
 		error.Throw();
 	}
-	LastReport::Set(report.ToJson(NAME, run.stages));
+	LastReport::Set(report.ToJson(NAME, *run.stages));
 	return files.back();
 }
 
 double LocalRunner::Progress() const {
-	idx_t tasks = 0;
-	for (auto &stage : run.stages.stages) {
-		tasks += stage->tasks;
+	idx_t shares = 0;
+	for (auto &stage : run.stages->stages) {
+		shares += stage->tasks;
 	}
-	return 100.0 * static_cast<double>(ended_tasks) / static_cast<double>(tasks);
+	return 100.0 * static_cast<double>(ended_shares) / static_cast<double>(shares);
 }
 
 void LocalRunner::RunStages() {
 	auto start = std::chrono::steady_clock::now();
-	for (auto &stage : run.stages.stages) {
-		files.push_back(RunStage(*stage));
+	auto &file_system = FileSystem::GetFileSystem(*context.db);
+	for (idx_t sent = 0; sent < run.sent_files.size(); sent++) {
+		tasks.RowsAreSent(sent, StageTasks::PartitionBytes(file_system, {run.sent_files[sent]}));
+	}
+	for (auto &stage : run.stages->stages) {
+		RunStage(*stage);
 	}
 	report.wall_seconds = SecondsSince(start);
 }
 
-string LocalRunner::InputSql(const StageInput &input, idx_t task) const {
+string LocalRunner::FilesOf(const StageInput &input) const {
 	vector<Value> paths;
 	if (input.sent.IsValid()) {
 		paths.emplace_back(run.sent_files[input.sent.GetIndex()]);
@@ -203,33 +210,63 @@ string LocalRunner::InputSql(const StageInput &input, idx_t task) const {
 			paths.emplace_back(file);
 		}
 	}
-	auto list = Value::LIST(LogicalType::VARCHAR, paths).ToSQLString();
-	auto partitions = input.mode == ReadMode::ALL ? string() : StringUtil::Format(", partitions := [%llu]", task);
-	return StringUtil::Format("SELECT * FROM %s(%s%s)", ExchangeScan::NAME, list, partitions);
+	return Value::LIST(LogicalType::VARCHAR, paths).ToSQLString();
 }
 
-vector<string> LocalRunner::RunStage(const Stage &stage) {
-	auto start = std::chrono::steady_clock::now();
-	vector<string> targets;
-	vector<string> statements;
-	for (idx_t task = 0; task < stage.tasks; task++) {
-		targets.push_back(run.folder.TaskFile(stage.number, task, 0));
-		auto input_sql = [&](const StageInput &input, idx_t of_task) {
-			return InputSql(input, of_task);
-		};
-		statements.push_back(stage.TaskSql(task, input_sql, targets.back()));
+string LocalRunner::Sql(const Stage &stage, const StageDecision &decision, idx_t task, const string &target) const {
+	string result;
+	for (auto &part : tasks.Sql(stage.number, task)) {
+		switch (part.kind) {
+		case SqlPart::Kind::TEXT:
+			result += part.text;
+			break;
+		case SqlPart::Kind::FILES:
+			result += FilesOf(decision.InputOf(part.text));
+			break;
+		case SqlPart::Kind::TARGET:
+			result += Value(target).ToSQLString();
+			break;
+		}
 	}
+	return result;
+}
+
+void LocalRunner::RunStage(const Stage &stage) {
+	auto start = std::chrono::steady_clock::now();
+	auto &decision = tasks.Decide(stage.number);
 	StageReport stage_report;
-	stage_report.tasks.resize(stage.tasks);
-	auto thread_count = MinValue(slots, stage.tasks);
+	stage_report.decision = decision;
+	files.push_back(decision.inside.IsValid() ? vector<string>() : RunTasks(stage, decision, stage_report));
+	if (!decision.inside.IsValid()) {
+		tasks.StageEnds(stage.number, StageTasks::PartitionBytes(FileSystem::GetFileSystem(*context.db), files.back()));
+	} else {
+		ended_shares += stage.tasks;
+	}
+	stage_report.wall_seconds = SecondsSince(start);
+	report.stages.push_back(std::move(stage_report));
+}
+
+vector<string> LocalRunner::RunTasks(const Stage &stage, const StageDecision &decision, StageReport &stage_report) {
+	auto count = decision.tasks.size();
+	vector<string> targets;
+	for (idx_t task = 0; task < count; task++) {
+		targets.push_back(run.folder.TaskFile(stage.number, task, 0));
+	}
+	stage_report.tasks.resize(count);
+	auto thread_count = MinValue<idx_t>(slots, count);
+	connections.resize(MaxValue<idx_t>(connections.size(), thread_count));
 	StageRun stage_run(thread_count, stage_report);
 	auto work = [&](idx_t of_thread) {
 		try {
-			auto &connection = stage_run.Add(of_thread, Connect(context, run.stages, secrets));
-			for (auto task = stage_run.NextTask(); task < stage.tasks && !stage_run.Stopped();
-			     task = stage_run.NextTask()) {
-				stage_run.TaskEnds(task, RunTask(connection, statements[task], targets[task]));
-				ended_tasks++;
+			auto &connection = connections[of_thread];
+			if (!connection) {
+				connection = Connect(context, *run.stages, secrets);
+			}
+			stage_run.Uses(*connection);
+			for (auto task = stage_run.NextTask(); task < count && !stage_run.Stopped(); task = stage_run.NextTask()) {
+				auto sql = Sql(stage, decision, task, targets[task]);
+				stage_run.TaskEnds(task, RunTask(*connection, sql, targets[task]));
+				ended_shares += decision.tasks[task].Count();
 			}
 		} catch (std::exception &exception) {
 			stage_run.Fail(ErrorData(exception));
@@ -254,8 +291,6 @@ vector<string> LocalRunner::RunStage(const Stage &stage) {
 	if (stage_run.Stopped()) {
 		throw InterruptException();
 	}
-	stage_report.wall_seconds = SecondsSince(start);
-	report.stages.push_back(std::move(stage_report));
 	return targets;
 }
 

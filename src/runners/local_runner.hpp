@@ -3,11 +3,11 @@
 //
 // runners/local_runner.hpp
 //
-// Runs the stages of a query in this process: each stage's tasks on `slots` threads, each thread with a connection of
-// its own to the same database, which has the settings and the search path of the session. A stage starts when the one
-// before it is complete. The first error ends the query and is thrown as the task threw it; an interrupt of the session
-// interrupts every task. Limit: a task sees committed data only; tables are therefore sent by the session, never read
-// by a task.
+// Runs the stages of a query in this process: each stage's tasks on `slots` threads, each thread with a connection to
+// the same database, which has the settings and the search path of the session and serves all stages. A stage starts
+// when the one before it is complete. The first error ends the query and is thrown as the task threw it; an interrupt
+// of the session interrupts every task. Limit: a task sees committed data only; tables are therefore sent by the
+// session, never read by a task.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -15,6 +15,7 @@
 #include "runners/run_report.hpp"
 #include "runners/session_secrets.hpp"
 #include "runners/stage_runner.hpp"
+#include "runners/stage_tasks.hpp"
 
 #include <atomic>
 #include <thread>
@@ -38,17 +39,23 @@ private:
 	const idx_t slots;
 	//! Other connections do not have them.
 	const vector<unique_ptr<const BaseSecret>> secrets;
+	StageTasks tasks;
+	//! One for each slot that was needed so far.
+	vector<unique_ptr<Connection>> connections;
 	//! The files of each stage, once it is complete.
 	vector<vector<string>> files;
 	RunReport report;
 	ErrorData error;
 	std::thread thread;
 	std::atomic<bool> stopped {false};
-	std::atomic<idx_t> ended_tasks {0};
+	std::atomic<idx_t> ended_shares {0};
 
 	void RunStages();
-	vector<string> RunStage(const Stage &stage);
-	string InputSql(const StageInput &input, idx_t task) const;
+	void RunStage(const Stage &stage);
+	vector<string> RunTasks(const Stage &stage, const StageDecision &decision, StageReport &stage_report);
+	//! The statement of a task that writes `target`.
+	string Sql(const Stage &stage, const StageDecision &decision, idx_t task, const string &target) const;
+	string FilesOf(const StageInput &input) const;
 };
 
 } // namespace merganser

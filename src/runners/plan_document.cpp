@@ -9,34 +9,6 @@ namespace merganser {
 
 namespace {
 
-void AddInputs(JsonDocument &document, yyjson_mut_val *object, const Stage &stage) {
-	auto list = yyjson_mut_obj_add_arr(document.Get(), object, "inputs");
-	for (auto &input : stage.inputs) {
-		auto entry = yyjson_mut_arr_add_obj(document.Get(), list);
-		document.AddText(entry, "name", input.Name());
-		if (input.stage.IsValid()) {
-			document.AddNumber(entry, "stage", input.stage.GetIndex());
-		} else {
-			document.AddNumber(entry, "sent", input.sent.GetIndex());
-		}
-		yyjson_mut_obj_add_bool(document.Get(), entry, "all", input.mode == ReadMode::ALL);
-	}
-}
-
-void AddScans(JsonDocument &document, yyjson_mut_val *object, const Stage &stage) {
-	auto list = yyjson_mut_obj_add_arr(document.Get(), object, "scans");
-	for (auto &scan : stage.scans) {
-		auto entry = yyjson_mut_arr_add_obj(document.Get(), list);
-		document.AddText(entry, "name", scan.name);
-		document.AddNumber(entry, "rows", scan.Rows());
-		vector<string> slices;
-		for (idx_t task = 0; task < stage.tasks; task++) {
-			slices.push_back(scan.SliceSql(task, stage.tasks));
-		}
-		document.AddTexts(entry, "slices", slices);
-	}
-}
-
 void AddLists(JsonDocument &document, yyjson_mut_val *root, const QueryStages &stages) {
 	auto lists = yyjson_mut_obj_add_obj(document.Get(), root, "lists");
 	for (auto &stage : stages.stages) {
@@ -70,15 +42,16 @@ void AddDatabases(JsonDocument &document, yyjson_mut_val *root, const QueryStage
 	}
 }
 
-void AddStage(JsonDocument &document, yyjson_mut_val *list, const Stage &stage) {
+void AddStage(JsonDocument &document, yyjson_mut_val *list, const Stage &stage, const StageTasks &tasks) {
 	auto object = yyjson_mut_arr_add_obj(document.Get(), list);
 	document.AddNumber(object, "stage", stage.number);
 	document.AddText(object, "sql", stage.query->ToString());
 	document.AddNumber(object, "tasks", stage.tasks);
 	document.AddNumber(object, "partitions", stage.partitions);
-	document.AddText(object, "write", stage.WriteOptions());
-	AddInputs(document, object, stage);
-	AddScans(document, object, stage);
+	auto after = yyjson_mut_obj_add_arr(document.Get(), object, "after");
+	for (auto number : tasks.Awaited(stage.number)) {
+		yyjson_mut_arr_add_uint(document.Get(), after, number);
+	}
 	document.AddText(object, "partitioning", stage.PartitioningText());
 	document.AddText(object, "reads", stage.InputsText());
 	document.AddNumber(object, "estimated_rows", stage.estimated_rows);
@@ -87,7 +60,7 @@ void AddStage(JsonDocument &document, yyjson_mut_val *list, const Stage &stage) 
 
 } // namespace
 
-string PlanDocument::Write(const string &runner, const QueryRun &run) {
+string PlanDocument::Write(const string &runner, const QueryRun &run, const StageTasks &tasks) {
 	JsonDocument document;
 	auto root = document.Root();
 	document.AddText(root, "runner", runner);
@@ -101,11 +74,11 @@ string PlanDocument::Write(const string &runner, const QueryRun &run) {
 		yyjson_mut_obj_add(settings, name, value);
 	}
 	document.AddTexts(root, "extensions", SessionSettings::Extensions(run.context));
-	AddLists(document, root, run.stages);
-	AddDatabases(document, root, run.stages);
+	AddLists(document, root, *run.stages);
+	AddDatabases(document, root, *run.stages);
 	auto stages = yyjson_mut_obj_add_arr(document.Get(), root, "stages");
-	for (auto &stage : run.stages.stages) {
-		AddStage(document, stages, *stage);
+	for (auto &stage : run.stages->stages) {
+		AddStage(document, stages, *stage, tasks);
 	}
 	return document.Text();
 }

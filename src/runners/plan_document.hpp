@@ -13,24 +13,23 @@
 //     "databases": [{"name": "merganser_1f0c...", "path": "<file>", "bytes": 100, "changed": 1796040000000000000}],
 //                                                     to attach for reading, if size and time (ns) are these
 //     "stages": [{ "stage": 1, "sql": "SELECT ...", "tasks": 8, "partitions": 8,
-//                  "write": "FORMAT merganser_exchange, ...",          options of the COPY that writes the exchange
-//                  "inputs": [{"name": "merganser_stage_3", "stage": 3, "all": false}, {..., "sent": 0, ...}],
-//                  "scans": [{"name": "merganser_scan_1", "rows": 100, "slices": ["SELECT ...", ...]}],
+//                  "after": [3],                       the stages that must have ended before this one is decided
 //                  "partitioning": "...", "reads": "...", "estimated_rows": 100, "reasons": ["..."]}, ...] }
 //
-// Stages are numbered from 1 in the order they can run; the last returns the rows of the query. Task i is
-//   COPY (WITH <scan> AS NOT MATERIALIZED (<slice i>), <input> AS NOT MATERIALIZED (FROM merganser_exchange(...))
-//         FROM (<sql>)) TO '<file>' (<write>)
+// Stages are numbered from 1 in the order they can run; the last returns the rows of the query. The most tasks of a
+// stage are "tasks"; how many there are, and the statement of each, is told when it is due: merganser_stage_tasks
+// (foreign_runner.hpp).
 //===----------------------------------------------------------------------===//
 
 #pragma once
 
 #include "runners/stage_runner.hpp"
+#include "runners/stage_tasks.hpp"
 
 namespace merganser {
 
 struct PlanDocument {
-	static string Write(const string &runner, const QueryRun &run);
+	static string Write(const string &runner, const QueryRun &run, const StageTasks &tasks);
 };
 
 } // namespace merganser

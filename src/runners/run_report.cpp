@@ -13,13 +13,13 @@ namespace {
 std::mutex last_report_lock;
 string last_report;
 
-//! Rows or bytes the tasks of `stage` read from the exchanges of other stages.
-idx_t ReadFromStages(const Stage &stage, const std::function<idx_t(idx_t stage)> &written) {
+//! Rows or bytes the tasks of a stage read from the exchanges of other stages.
+idx_t ReadFromStages(const StageReport &report, const std::function<idx_t(idx_t stage)> &written) {
 	idx_t result = 0;
-	for (auto &input : stage.inputs) {
-		if (input.stage.IsValid()) {
-			auto readers = input.mode == ReadMode::ALL ? stage.tasks : 1;
-			result += written(input.stage.GetIndex()) * readers;
+	for (auto &relation : report.decision.relations) {
+		if (relation.IsInput() && relation.input.stage.IsValid()) {
+			auto readers = relation.input.mode == ReadMode::ALL ? report.tasks.size() : 1;
+			result += written(relation.input.stage.GetIndex()) * readers;
 		}
 	}
 	return result;
@@ -69,10 +69,6 @@ string RunReport::ToJson(const string &runner, const QueryStages &query) const {
 	for (idx_t i = 0; i < stages.size(); i++) {
 		auto &stage = *query.stages[i];
 		auto &report = stages[i];
-		idx_t scanned = 0;
-		for (auto &scan : stage.scans) {
-			scanned += scan.Rows();
-		}
 		auto object = yyjson_mut_arr_add_obj(document.Get(), list);
 		document.AddNumber(object, "stage", stage.number);
 		document.AddText(object, "partitioning", stage.PartitioningText());
@@ -80,17 +76,19 @@ string RunReport::ToJson(const string &runner, const QueryStages &query) const {
 		document.AddNumber(object, "tasks", report.tasks.size());
 		document.AddSeconds(object, "task_seconds", report.TaskSeconds());
 		document.AddSeconds(object, "wall_seconds", report.wall_seconds);
-		document.AddNumber(object, "rows_in",
-		                   scanned + ReadFromStages(stage, [&](idx_t number) { return stages[number - 1].RowsOut(); }));
+		document.AddNumber(object, "rows_in", report.decision.ScannedRows() + ReadFromStages(report, [&](idx_t number) {
+			                                      return stages[number - 1].RowsOut();
+		                                      }));
 		document.AddNumber(object, "rows_out", report.RowsOut());
 		document.AddNumber(object, "bytes_in",
-		                   ReadFromStages(stage, [&](idx_t number) { return stages[number - 1].BytesOut(); }));
+		                   ReadFromStages(report, [&](idx_t number) { return stages[number - 1].BytesOut(); }));
 		document.AddNumber(object, "bytes_out", report.BytesOut());
 		document.AddNumber(object, "estimated_rows", stage.estimated_rows);
 		document.AddNumber(object, "retries", 0);
 		document.AddSeconds(object, "skew", report.Skew());
 		document.AddNumber(object, "spilled_bytes", 0);
-		document.AddText(object, "slowest_worker", "this process");
+		document.AddText(object, "slowest_worker", report.tasks.empty() ? "" : "this process");
+		document.AddTexts(object, "decisions", report.decision.reasons);
 	}
 	return document.Text();
 }

@@ -6,18 +6,19 @@
 // What the stages of a query took: the report of the query in stages that ended last in this process, as JSON.
 //
 //   { "runner": "local", "wall_seconds": 1.5,
-//     "stages": [{"stage": 1, "partitioning": "...", "reads": "...", "tasks": 8, "task_seconds": 4.1, "wall_seconds":
-//     0.7,
+//     "stages": [{"stage": 1, "partitioning": "...", "reads": "...", "tasks": 8, "task_seconds": 4.1,
+//                 "wall_seconds": 0.7, "decisions": ["8 shares of 512 bytes in 1 tasks"],
 //                 "rows_in": 6001215, "rows_out": 40, "bytes_in": 0, "bytes_out": 3100, "estimated_rows": 37,
 //                 "retries": 0, "skew": 1.2, "spilled_bytes": 0, "slowest_worker": "..."}, ...] }
 //
-// `rows_in` counts rows of the files and rows of exchanges, `bytes_in` and `bytes_out` bytes of exchange files;
-// `skew` is the longest task's time over the median's.
+// A stage whose rows another one computed has no tasks and says so in its decisions (stage_tasks.hpp). `rows_in` counts
+// rows of the files and rows of exchanges, `bytes_in` and `bytes_out` bytes of exchange files; `skew` is the longest
+// task's time over the median's.
 //===----------------------------------------------------------------------===//
 
 #pragma once
 
-#include "stages/stage.hpp"
+#include "runners/stage_tasks.hpp"
 
 namespace merganser {
 
@@ -28,6 +29,7 @@ struct TaskReport {
 };
 
 struct StageReport {
+	StageDecision decision;
 	double wall_seconds = 0;
 	vector<TaskReport> tasks;
 

@@ -21,7 +21,7 @@ namespace merganser {
 //! One execution of a query in stages. All of it outlives the runner.
 struct QueryRun {
 	ClientContext &context;
-	const QueryStages &stages;
+	shared_ptr<const QueryStages> stages;
 	ExchangeFolder &folder;
 	//! The files the session wrote, in the order of QueryStages::sent.
 	vector<string> sent_files;

@@ -33,11 +33,11 @@ InsertionOrderPreservingMap<string> Describe(const QueryStages &stages) {
 }
 
 struct SendState : public GlobalSinkState {
-	SendState(ClientContext &context, const vector<LogicalType> &types)
+	SendState(ClientContext &context, const vector<LogicalType> &types, idx_t partitions)
 	    : folder(make_uniq<ExchangeFolder>(context)), path(folder->SentFile(0)),
 	      file(make_uniq<ExchangeFileWriter>(FileSystem::GetFileSystem(*context.db), path, ColumnNames(types.size()),
-		                                     types, Settings::Tasks(context))),
-	      rows(context, types, {}, Settings::Tasks(context)) {
+		                                     types, partitions)),
+	      rows(context, types, {}, partitions) {
 	}
 	~SendState() override {
 		file.reset();
@@ -110,9 +110,9 @@ InsertionOrderPreservingMap<string> LogicalStagedQuery::ParamsToString() const {
 
 PhysicalOperator &LogicalStagedQuery::CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) {
 	auto &result = MakeSource(planner);
-	for (auto &child : children) {
-		auto &rows = planner.CreatePlan(*child);
-		auto &send = planner.Make<PhysicalSend>(rows.types, rows.estimated_cardinality);
+	for (idx_t i = 0; i < children.size(); i++) {
+		auto &rows = planner.CreatePlan(*children[i]);
+		auto &send = planner.Make<PhysicalSend>(rows.types, rows.estimated_cardinality, stages->sent[i].partitions);
 		send.children.push_back(rows);
 		result.children.push_back(send);
 	}
@@ -123,8 +123,9 @@ PhysicalOperator &LogicalStagedQuery::MakeSource(PhysicalPlanGenerator &planner)
 	return planner.Make<PhysicalStagedQuery>(types, estimated_cardinality, stages);
 }
 
-PhysicalSend::PhysicalSend(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality)
-    : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, std::move(types), estimated_cardinality) {
+PhysicalSend::PhysicalSend(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality, idx_t partitions)
+    : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, std::move(types), estimated_cardinality),
+      partitions(partitions) {
 }
 
 string PhysicalSend::GetName() const {
@@ -140,7 +141,7 @@ void PhysicalSend::Remove() const {
 }
 
 unique_ptr<GlobalSinkState> PhysicalSend::GetGlobalSinkState(ClientContext &context) const {
-	return make_uniq<SendState>(context, types);
+	return make_uniq<SendState>(context, types, partitions);
 }
 
 unique_ptr<LocalSinkState> PhysicalSend::GetLocalSinkState(ExecutionContext &context) const {
@@ -251,7 +252,7 @@ SourceResultType PhysicalStagedQuery::RunToEnd(ClientContext &context, StagedQue
 		for (auto &child : children) {
 			sent_files.push_back(child.get().Cast<PhysicalSend>().File());
 		}
-		state.Start({context, *stages, state.folder, std::move(sent_files)});
+		state.Start({context, stages, state.folder, std::move(sent_files)});
 	}
 	if (!state.rows_are_there) {
 		auto result = state.Wait(interrupt_state);

@@ -57,7 +57,7 @@ private:
 //! Writes the rows of its child as one exchange file, in even shares for the tasks of a stage.
 class PhysicalSend : public PhysicalOperator {
 public:
-	PhysicalSend(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality);
+	PhysicalSend(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality, idx_t partitions);
 
 	//! The file of this execution.
 	string File() const;
@@ -77,6 +77,9 @@ public:
 	SinkCombineResultType Combine(ExecutionContext &context, OperatorSinkCombineInput &input) const override;
 	SinkFinalizeType Finalize(Pipeline &pipeline, Event &event, ClientContext &context,
 	                          OperatorSinkFinalizeInput &input) const override;
+
+private:
+	const idx_t partitions;
 };
 
 struct StagedQueryState : public GlobalSourceState {

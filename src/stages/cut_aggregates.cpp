@@ -19,7 +19,7 @@ Partitioning StagePlanner::CutAggregate(Slot &op) {
 	}
 	auto outputs = op->GetColumnBindings();
 	auto groups = PlanColumns::Plain(aggregate.groups);
-	if (!groups.empty() && delivered.KeepsTogether(groups)) {
+	if (!groups.empty() && KeepsTogether(*op->children[0], delivered, groups)) {
 		Partitioning kept {delivered.distribution, {}};
 		for (auto &key : delivered.keys) {
 			auto place = std::find(groups.begin(), groups.end(), key) - groups.begin();
@@ -61,7 +61,7 @@ Partitioning StagePlanner::CutDistinct(Slot &op) {
 	auto delivered = Cut(op->children[0]);
 	auto &targets = op->Cast<LogicalDistinct>().distinct_targets;
 	auto columns = PlanColumns::Plain(targets);
-	if (delivered.IsOneTask() || (!columns.empty() && delivered.KeepsTogether(columns))) {
+	if (delivered.IsOneTask() || (!columns.empty() && KeepsTogether(*op->children[0], delivered, columns))) {
 		return delivered;
 	}
 	if (!PlanColumns::CanHash(targets)) {

@@ -25,6 +25,16 @@ struct JoinBackParts {
 	vector<unique_ptr<Expression>> wide_keys;
 };
 
+//! DuckDB may compute columns of the wide side above the join: the guard, which looks at row numbers only, goes below.
+void LowerGuard(unique_ptr<LogicalOperator> &guard) {
+	auto projection = std::move(guard->children[0]);
+	auto row_number = guard->Cast<LogicalJoinBackGuard>().RowNumber().Cast<BoundColumnRefExpression>().Binding();
+	guard->expressions[0] = projection->expressions[row_number.column_index.GetIndex()]->Copy();
+	guard->children[0] = std::move(projection->children[0]);
+	projection->children[0] = std::move(guard);
+	guard = std::move(projection);
+}
+
 LogicalComparisonJoin &JoinOf(LogicalJoinBackGuard &guard) {
 	auto &join = *guard.children[0];
 	auto understood = join.type == LogicalOperatorType::LOGICAL_COMPARISON_JOIN &&
@@ -114,6 +124,10 @@ Partitioning StagePlanner::CutNarrowRows(Slot &op) {
 
 //! The narrow rows go to all tasks; each keeps the rows of its slice that have one of their keys; one task joins.
 Partitioning StagePlanner::CutJoinBack(Slot &op) {
+	if (op->children[0]->type == LogicalOperatorType::LOGICAL_PROJECTION) {
+		LowerGuard(op);
+		return Cut(op);
+	}
 	auto &guard = op->Cast<LogicalJoinBackGuard>();
 	auto &join = JoinOf(guard);
 	DropDerivedFilters(join.children[IsNarrowFirst(guard, join) ? 0 : 1], guard.Table());

@@ -12,6 +12,9 @@ namespace {
 //! What every task may read again for itself rather than from an exchange.
 const idx_t MOST_REPEATED_ROWS = 2048;
 
+const char *const LEFT_BY_KEYS = "left side of the join by its keys";
+const char *const RIGHT_BY_KEYS = "right side of the join by its keys";
+
 bool EveryRowMayGoToAllTasks(JoinType type, bool right_side) {
 	switch (type) {
 	case JoinType::INNER:
@@ -119,11 +122,17 @@ Partitioning StagePlanner::HashBothSides(Slot &op, const Partitioning &left, con
 	auto kind = KindOf(*op);
 	auto left_columns = PlanColumns::Plain(left_keys);
 	auto right_columns = PlanColumns::Plain(right_keys);
-	if (left.distribution != Distribution::HASHED || left.keys != left_columns) {
-		Hash(op->children[0], left, std::move(left_keys), "left side of the join by its keys");
+	auto left_lies_so = left.distribution == Distribution::HASHED && left.keys == left_columns;
+	auto right_lies_so = right.distribution == Distribution::HASHED && right.keys == right_columns;
+	if (left_lies_so || right_lies_so) {
+		RelyOnHash(*op);
 	}
-	if (right.distribution != Distribution::HASHED || right.keys != right_columns) {
-		Hash(op->children[1], right, std::move(right_keys), "right side of the join by its keys");
+	if (!left_lies_so && !right_lies_so) {
+		HashSmallerSideFirst(op, left, right, std::move(left_keys), std::move(right_keys));
+	} else if (!left_lies_so) {
+		Hash(op->children[0], left, std::move(left_keys), LEFT_BY_KEYS);
+	} else if (!right_lies_so) {
+		Hash(op->children[1], right, std::move(right_keys), RIGHT_BY_KEYS);
 	}
 	auto left_survives = kind != JoinType::RIGHT && kind != JoinType::OUTER && !left_columns.empty();
 	auto right_survives = kind == JoinType::RIGHT && !right_columns.empty();
@@ -131,6 +140,32 @@ Partitioning StagePlanner::HashBothSides(Slot &op, const Partitioning &left, con
 		return {Distribution::SPLIT, {}};
 	}
 	return PlanColumns::KeepAvailable({Distribution::HASHED, left_survives ? left_columns : right_columns}, *op);
+}
+
+void StagePlanner::HashSmallerSideFirst(Slot &op, const Partitioning &left, const Partitioning &right,
+                                        vector<unique_ptr<Expression>> left_keys,
+                                        vector<unique_ptr<Expression>> right_keys) {
+	auto kind = KindOf(*op);
+	auto asof = op->type == LogicalOperatorType::LOGICAL_ASOF_JOIN;
+	auto left_bytes = Bytes(*op->children[0]);
+	auto right_bytes = Bytes(*op->children[1]);
+	auto left_may_go = EveryRowMayGoToAllTasks(kind, false) && !right.IsOneTask() && !asof;
+	auto right_may_go = EveryRowMayGoToAllTasks(kind, true) && !left.IsOneTask();
+	auto left_first = left_may_go && (!right_may_go || left_bytes <= right_bytes);
+	if (left_first) {
+		Hash(op->children[0], left, std::move(left_keys), LEFT_BY_KEYS);
+	}
+	Hash(op->children[1], right, std::move(right_keys), RIGHT_BY_KEYS);
+	if (!left_first) {
+		Hash(op->children[0], left, std::move(left_keys), LEFT_BY_KEYS);
+	}
+	if (broadcast_bytes > 0 && tasks > 1 && (left_may_go || right_may_go)) {
+		LateBroadcast late;
+		late.other = result->stages.size();
+		late.small = late.other - 1;
+		late.max_bytes = MinValue(broadcast_bytes, left_first ? right_bytes : left_bytes);
+		late_broadcasts.emplace(op.get(), late);
+	}
 }
 
 bool StagePlanner::MayRepeat(const LogicalOperator &op) {

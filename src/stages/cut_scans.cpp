@@ -40,7 +40,8 @@ Partitioning StagePlanner::ReadSlices(LogicalGet &get, SlicedScan scan) {
 	for (auto &column : get.GetColumnIds()) {
 		width += PlanColumns::Width(get.GetColumnType(column));
 	}
-	input_bytes += scan.Size() * (scan.rows_are_known ? width : 1);
+	scan.width = scan.rows_are_known ? MaxValue<idx_t>(width, 1) : 1;
+	input_bytes += scan.Size() * scan.width;
 	scan.name = SlicedFiles::Relation(get);
 	sliced.emplace(&get, std::move(scan));
 	SlicedFiles::ReadSlice(get);
@@ -72,6 +73,7 @@ void StagePlanner::Send(Slot &op, ReadMode mode) {
 	input_bytes += bytes;
 	SentInput sent;
 	sent.types = op->types;
+	sent.partitions = tasks;
 	StageInput input;
 	input.sent = result->sent.size();
 	input.mode = mode;

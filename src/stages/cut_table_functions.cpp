@@ -92,7 +92,7 @@ Partitioning StagePlanner::CutTableFunction(Slot &op) {
 		pending_reasons.push_back(function.definition.name + " reads whole regions, recorded in the files");
 		return ThroughFunction(function, {Distribution::TOGETHER, std::move(columns)});
 	}
-	if (columns.empty() || !delivered.KeepsTogether(columns)) {
+	if (columns.empty() || !KeepsTogether(*op->children[0], delivered, columns)) {
 		delivered =
 		    Hash(op->children[0], delivered, std::move(keys), "rows by PARTITION BY of " + function.definition.name);
 	}

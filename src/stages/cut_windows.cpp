@@ -36,7 +36,7 @@ Partitioning StagePlanner::CutWindow(Slot &op) {
 		common = std::move(kept);
 	}
 	auto columns = PlanColumns::Plain(common);
-	if (!columns.empty() && delivered.KeepsTogether(columns)) {
+	if (!columns.empty() && KeepsTogether(*op->children[0], delivered, columns)) {
 		return delivered;
 	}
 	if (!PlanColumns::CanHash(common)) {

@@ -10,8 +10,7 @@ string Quoted(const string &text) {
 	return "'" + StringUtil::Replace(text, "'", "''") + "'";
 }
 
-//! Where slice `task` begins in a scan of `rows` rows, moved to the start of a row group of `file` where that is fine
-//! enough.
+//! Where a slice begins in `file`, moved to the start of a row group where that is fine enough.
 idx_t CutPoint(idx_t position, const SlicedScan::File &file, bool at_row_groups) {
 	if (!at_row_groups || file.row_groups == 0 || position >= file.size) {
 		return MinValue(position, file.size);
@@ -47,15 +46,15 @@ idx_t SlicedScan::Size() const {
 	return result;
 }
 
-vector<SlicedScan::Piece> SlicedScan::Pieces(idx_t task, idx_t tasks) const {
+vector<SlicedScan::Piece> SlicedScan::Pieces(const Shares &shares, idx_t of) const {
 	auto size = Size();
 	idx_t row_groups = 0;
 	for (auto &file : files) {
 		row_groups += file.row_groups;
 	}
-	auto at_row_groups = row_groups >= 2 * tasks;
-	auto first = size * task / tasks;
-	auto last = size * (task + 1) / tasks;
+	auto at_row_groups = row_groups >= 2 * of;
+	auto first = size * shares.first / of;
+	auto last = size * shares.last / of;
 	vector<Piece> result;
 	idx_t before = 0;
 	for (auto &file : files) {
@@ -89,7 +88,7 @@ string SlicedScan::SelectFiles(const vector<idx_t> &whole) const {
 	return "list_position(" + paths + ", filename) IS NOT NULL";
 }
 
-string SlicedScan::SliceSql(idx_t task, idx_t tasks) const {
+string SlicedScan::SliceSql(const Shares &shares, idx_t of) const {
 	auto all_columns = "SELECT * FROM " + (source_in_tasks.empty() ? source : source_in_tasks) + " WHERE ";
 	vector<idx_t> whole;
 	vector<string> selects;
@@ -99,7 +98,7 @@ string SlicedScan::SliceSql(idx_t task, idx_t tasks) const {
 			whole.clear();
 		}
 	};
-	for (auto &piece : Pieces(task, tasks)) {
+	for (auto &piece : Pieces(shares, of)) {
 		auto &file = piece.file.get();
 		if (by_row_id) {
 			selects.push_back(StringUtil::Format("SELECT *, rowid FROM %s WHERE rowid BETWEEN %llu AND %llu", source,
@@ -182,19 +181,6 @@ string Stage::WriteOptions() const {
 		result += ", PARTITION_BY (" + StringUtil::Join(names, ", ") + ")";
 	}
 	return result + ", PARTITIONS " + to_string(partitions);
-}
-
-string Stage::TaskSql(idx_t task, const std::function<string(const StageInput &, idx_t)> &input_sql,
-                      const string &target) const {
-	vector<string> relations;
-	for (auto &scan : scans) {
-		relations.push_back(scan.name + " AS NOT MATERIALIZED (" + scan.SliceSql(task, tasks) + ")");
-	}
-	for (auto &input : inputs) {
-		relations.push_back(input.Name() + " AS NOT MATERIALIZED (" + input_sql(input, task) + ")");
-	}
-	auto with = relations.empty() ? "" : "WITH " + StringUtil::Join(relations, ", ") + " ";
-	return "COPY (" + with + "FROM (" + query->ToString() + ")) TO " + Quoted(target) + " (" + WriteOptions() + ")";
 }
 
 } // namespace merganser

@@ -4,10 +4,10 @@
 // stages/stage.hpp
 //
 // A query in stages: every stage is a piece of DuckDB's optimised plan that ends at an exchange and begins at slices of
-// files and at the exchanges of other stages. A stage runs as one or several tasks; task i of n
+// files and at the exchanges of other stages. A stage has one share or several; share i of n
 //   reads slice i of n of its sliced files,
-//   reads partition i of n of an exchange in mode PARTITION, all partitions of one in mode ALL,
-//   writes one exchange file.
+//   reads partition i of n of an exchange in mode PARTITION, all partitions of one in mode ALL.
+// A task computes one share or several neighbouring ones (runners/stage_tasks.hpp) and writes one exchange file.
 // Stages are numbered from 1 in the order they can run; the last one returns the query's rows.
 //===----------------------------------------------------------------------===//
 
@@ -45,6 +45,16 @@ struct Partitioning {
 };
 
 enum class ReadMode : uint8_t { PARTITION, ALL };
+
+//! The shares first to last - 1 of a stage.
+struct Shares {
+	idx_t first;
+	idx_t last;
+
+	idx_t Count() const {
+		return last - first;
+	}
+};
 
 //! A database file that workers of other processes attach for reading.
 struct DatabaseFile {
@@ -87,6 +97,8 @@ struct SlicedScan {
 	//! Every file is read by one task.
 	bool whole_files = false;
 	bool rows_are_known = true;
+	//! Bytes of a row in the columns that are read, about; 1 where sizes are bytes.
+	idx_t width = 1;
 	//! The one file is a table, and its rows are ranges of row ids.
 	bool by_row_id = false;
 	//! Only where workers attach it.
@@ -103,9 +115,9 @@ struct SlicedScan {
 	idx_t Size() const;
 	//! 0 where they are not known.
 	idx_t Rows() const;
-	vector<Piece> Pieces(idx_t task, idx_t tasks) const;
-	//! SELECT of slice `task` of `tasks`; contiguous rows, cut at row groups where there are enough of them.
-	string SliceSql(idx_t task, idx_t tasks) const;
+	vector<Piece> Pieces(const Shares &shares, idx_t of) const;
+	//! SELECT of these slices, `of` as many; contiguous rows, cut at row groups where there are enough of them.
+	string SliceSql(const Shares &shares, idx_t of) const;
 
 private:
 	//! Selects whole files, in their order; those between them have no rows.
@@ -115,13 +127,14 @@ private:
 //! Rows of the session's own process (tables, data frames), which the coordinator writes as an exchange file.
 struct SentInput {
 	vector<LogicalType> types;
+	idx_t partitions = 1;
 };
 
 struct StageInput {
 	//! Exactly one of these is set: a stage number, an index of SentInput.
 	optional_idx stage;
 	optional_idx sent;
-	ReadMode mode;
+	ReadMode mode = ReadMode::PARTITION;
 
 	//! The relation that stands for the input in the SQL of the stage: merganser_stage_3, merganser_all_of_stage_3.
 	string Name() const;
@@ -140,6 +153,7 @@ struct Stage {
 	vector<LogicalType> types;
 	//! What the SQL delivers.
 	vector<LogicalType> sql_types;
+	//! Shares: it runs as so many tasks, or fewer.
 	idx_t tasks = 1;
 	//! Partitions of the exchange it writes.
 	idx_t partitions = 1;
@@ -160,14 +174,26 @@ struct Stage {
 	string Sql() const;
 	//! The options of the COPY that writes the exchange of a task.
 	string WriteOptions() const;
-	//! SQL of one task. `input_sql` gives the SELECT that stands for each input.
-	string TaskSql(idx_t task, const std::function<string(const StageInput &, idx_t task)> &input_sql,
-	               const string &target) const;
+};
+
+//! A join that reads two stages, each hashed by its keys. Where `small` turns out to have at most `max_bytes`, `other`
+//! need not run: each task of `reader` computes its share of `other` and reads all of `small`.
+struct LateBroadcast {
+	idx_t small = 0;
+	//! Directly behind `small`.
+	idx_t other = 0;
+	idx_t reader = 0;
+	idx_t max_bytes = 0;
 };
 
 struct QueryStages {
 	vector<unique_ptr<Stage>> stages;
 	vector<SentInput> sent;
+	vector<LateBroadcast> late_broadcasts;
+
+	const Stage &Get(idx_t number) const {
+		return *stages[number - 1];
+	}
 };
 
 } // namespace merganser

@@ -2,6 +2,7 @@
 
 #include "grouping/logical_table_function.hpp"
 #include "late_materialization/join_back_guard.hpp"
+#include "stages/constant_arguments.hpp"
 #include "stages/logical_exchange.hpp"
 #include "stages/plan_copy.hpp"
 #include "stages/plan_columns.hpp"
@@ -26,6 +27,7 @@ unique_ptr<QueryStages> StagePlanner::Plan(unique_ptr<LogicalOperator> plan, str
 		reason = "the function " + function + " belongs to the session";
 		return nullptr;
 	}
+	ConstantArguments::Restore(context, *plan);
 	plan->ResolveOperatorTypes();
 	root = plan;
 	auto delivered = Cut(plan);
@@ -233,6 +235,22 @@ Stage &StagePlanner::AddStage(Slot op, const Partitioning &delivered, vector<uni
 	return *result->stages.back();
 }
 
+bool StagePlanner::KeepsTogether(LogicalOperator &op, const Partitioning &delivered,
+                                 const vector<ColumnBinding> &columns) {
+	if (!delivered.KeepsTogether(columns)) {
+		return false;
+	}
+	RelyOnHash(op);
+	return true;
+}
+
+void StagePlanner::RelyOnHash(LogicalOperator &op) {
+	late_broadcasts.erase(&op);
+	for (auto &child : op.children) {
+		RelyOnHash(*child);
+	}
+}
+
 void StagePlanner::CollectInputs(LogicalOperator &op, Stage &stage) {
 	auto exchange = dynamic_cast<LogicalExchange *>(&op);
 	if (exchange) {
@@ -248,6 +266,15 @@ void StagePlanner::CollectInputs(LogicalOperator &op, Stage &stage) {
 	if (scan != sliced.end()) {
 		stage.scans.push_back(std::move(scan->second));
 		sliced.erase(scan);
+	}
+	auto late = late_broadcasts.find(&op);
+	if (late != late_broadcasts.end()) {
+		late->second.reader = stage.number;
+		result->stages[late->second.other - 1]->reasons.push_back(
+		    StringUtil::Format("computed inside stage %llu where stage %llu turns out to have at most %llu bytes",
+			                   stage.number, late->second.small, late->second.max_bytes));
+		result->late_broadcasts.push_back(late->second);
+		late_broadcasts.erase(late);
 	}
 	for (auto &child : op.children) {
 		CollectInputs(*child, stage);

@@ -67,6 +67,8 @@ private:
 	};
 	unordered_map<idx_t, SharedStage> shared;
 	unordered_map<LogicalOperator *, SlicedScan> sliced;
+	//! Joins of the stages being built that nothing above relies on to keep equal keys together.
+	unordered_map<LogicalOperator *, LateBroadcast> late_broadcasts;
 
 	using Slot = unique_ptr<LogicalOperator>;
 
@@ -86,6 +88,13 @@ private:
 	Partitioning CutJoin(Slot &op);
 	Partitioning HashBothSides(Slot &op, const Partitioning &left, const Partitioning &right,
 	                           vector<unique_ptr<Expression>> left_keys, vector<unique_ptr<Expression>> right_keys);
+	//! Hashes both sides of a join, first the one that may turn out to be small.
+	void HashSmallerSideFirst(Slot &op, const Partitioning &left, const Partitioning &right,
+	                          vector<unique_ptr<Expression>> left_keys, vector<unique_ptr<Expression>> right_keys);
+	//! Whether rows of `op` that agree on all of `columns` are in one task; they must be from then on.
+	bool KeepsTogether(LogicalOperator &op, const Partitioning &delivered, const vector<ColumnBinding> &columns);
+	//! The rows of `op` must stay as the joins in it have hashed them.
+	void RelyOnHash(LogicalOperator &op);
 	//! Whether the rows are so few that each task may read them all for itself.
 	bool MayRepeat(const LogicalOperator &op);
 	void Repeat(Slot &op);

@@ -1,4 +1,4 @@
-"""The plan document (src/runners/plan_document.hpp) as objects, and the SQL of a task."""
+"""The plan document (src/runners/plan_document.hpp) as objects, and how its stages run."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,21 +6,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Input:
-    """A relation in the SQL of a stage that stands for an exchange: of another stage, or one the session wrote."""
+    """A relation in the SQL of a task that stands for an exchange: of another stage, or one the session wrote."""
 
     name: str
     stage: int | None
     sent: int | None
     all: bool
-
-
-@dataclass(frozen=True)
-class Scan:
-    """A relation in the SQL of a stage that stands for a slice of files; one SELECT for each task."""
-
-    name: str
-    rows: int
-    slices: list[str]
 
 
 @dataclass(frozen=True)
@@ -41,31 +32,33 @@ class FilesOf:
 
 
 @dataclass(frozen=True)
+class Target:
+    """Stands in SQL for the file a task writes."""
+
+
+#: A statement in pieces.
+Statement = list[str | FilesOf | Target]
+
+
+@dataclass(frozen=True)
 class Stage:
     number: int
-    sql: str
-    tasks: int
     partitions: int
-    write: str
-    inputs: list[Input]
-    scans: list[Scan]
+    #: Stages that must have ended before it is decided how this one runs.
+    after: list[int]
     partitioning: str
     reads: str
     estimated_rows: int
 
-    def task_sql(self, task: int, target: str) -> "list[str | FilesOf]":
-        """The statement of one task in parts: text, and where the list of an input's exchange files goes."""
-        relations: list[list[str | FilesOf]] = []
-        for scan in self.scans:
-            relations.append([f"{scan.name} AS NOT MATERIALIZED ({scan.slices[task]})"])
-        for source in self.inputs:
-            partitions = "" if source.all else f", partitions := [{task}]"
-            before = f"{source.name} AS NOT MATERIALIZED (FROM merganser_exchange("
-            relations.append([before, FilesOf(source.name), f"{partitions}))"])
-        result: list[str | FilesOf] = ["COPY ("]
-        for number, relation in enumerate(relations):
-            result += ["WITH " if number == 0 else ", ", *relation]
-        return [*result, f" FROM ({self.sql})) TO {as_text(target)} ({self.write})"]
+
+@dataclass(frozen=True)
+class Decision:
+    """How a stage runs; without tasks where another stage computes it."""
+
+    tasks: list[Statement]
+    inputs: list[Input]
+    scanned_rows: int
+    reasons: list[str]
 
 
 @dataclass(frozen=True)
@@ -92,12 +85,8 @@ def read_plan(document: dict[str, Any]) -> Plan:
     stages = [
         Stage(
             number=stage["stage"],
-            sql=stage["sql"],
-            tasks=stage["tasks"],
             partitions=stage["partitions"],
-            write=stage["write"],
-            inputs=[Input(i["name"], i.get("stage"), i.get("sent"), i["all"]) for i in stage["inputs"]],
-            scans=[Scan(**scan) for scan in stage["scans"]],
+            after=stage["after"],
             partitioning=stage["partitioning"],
             reads=stage["reads"],
             estimated_rows=stage["estimated_rows"],
@@ -116,8 +105,30 @@ def read_plan(document: dict[str, Any]) -> Plan:
     )
 
 
-def as_sql(parts: list[str | FilesOf], files: dict[str, list[str]]) -> str:
-    return "".join(part if isinstance(part, str) else as_list(files[part.input]) for part in parts)
+def read_decision(document: dict[str, Any]) -> Decision:
+    return Decision(
+        tasks=[[read_piece(piece) for piece in task] for task in document["tasks"]],
+        inputs=[Input(i["name"], i.get("stage"), i.get("sent"), i["all"]) for i in document["inputs"]],
+        scanned_rows=document["scanned_rows"],
+        reasons=document["decisions"],
+    )
+
+
+def read_piece(piece: str | dict[str, Any]) -> str | FilesOf | Target:
+    if isinstance(piece, str):
+        return piece
+    return FilesOf(piece["files"]) if "files" in piece else Target()
+
+
+def as_sql(statement: Statement, files: dict[str, list[str]], target: str) -> str:
+    return "".join(
+        piece
+        if isinstance(piece, str)
+        else as_text(target)
+        if isinstance(piece, Target)
+        else as_list(files[piece.input])
+        for piece in statement
+    )
 
 
 def as_text(value: str) -> str:

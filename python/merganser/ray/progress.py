@@ -60,6 +60,8 @@ class Progress:
             self.bars.start()
         for state in states:
             number = state.stage.number
+            if not state.tasks:
+                continue
             if number not in self.bar_of_stage:
                 self.bar_of_stage[number] = self.bars.add_task(str(number), total=len(state.tasks), volume="")
             done = sum(1 for task in state.tasks if task.accepted)
@@ -68,7 +70,7 @@ class Progress:
     def tell(self, states: Iterable) -> None:
         for state in states:
             number = state.stage.number
-            if state.is_complete and number not in self.told:
+            if state.tasks and state.is_complete and number not in self.told:
                 self.told.add(number)
                 seconds = state.ended - state.started
                 tasks = f"{len(state.tasks)} tasks in {seconds:.1f} s"

@@ -1,25 +1,24 @@
 """Runs one query on the workers of a cluster: the driver of its stages.
 
-It alone decides: which task next and where, whether another attempt is worth it, which attempt counts. A task of a
-stage starts when the stages it reads are complete. Exactly one attempt at each task is accepted, and readers are told
-its exact path. Where a reader finds an exchange file missing or damaged, the task that wrote it runs again, then the
-reader.
+It alone decides: which task next and where, whether another attempt is worth it, which attempt counts. How many tasks
+a stage has is decided once, when the stages it comes after are complete; then its tasks start. Exactly one attempt at
+each task is accepted, and readers are told its exact path. Where a reader finds an exchange file missing or damaged, the
+task that wrote it runs again, then the reader.
 """
 
 import base64
 import shutil
 import statistics
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import ray
 
 from merganser.ray.cluster import Cluster, Limits, Member
 from merganser.ray.failures import PASSING, QueryFailure, split_message
-from merganser.ray.plan import Plan, Stage
+from merganser.ray.plan import Decision, Input, Plan, Stage
 from merganser.ray.progress import Progress
 from merganser.ray.report import report_of
 from merganser.ray.worker import CHUNK_BYTES, ExchangeFile, Outcome, Secret, Task, remove_empty_folders, write_file
@@ -36,6 +35,18 @@ STRAGGLER_LEAST_SECONDS = 1
 
 class Cancelled(Exception):
     pass
+
+
+class Session(Protocol):
+    """What the query asks the process it belongs to."""
+
+    def is_cancelled(self) -> bool: ...
+
+    def secrets(self) -> list[dict[str, str]]: ...
+
+    def stage_ended(self, stage: int, partition_bytes: list[int]) -> None: ...
+
+    def decide(self, stage: int) -> Decision: ...
 
 
 @dataclass
@@ -62,14 +73,20 @@ class TaskState:
 @dataclass
 class StageState:
     stage: Stage
-    tasks: list[TaskState]
+    #: None until it is known how the stage runs.
+    decision: Decision | None = None
+    tasks: list[TaskState] = field(default_factory=list)
     started: float = 0
     ended: float = 0
     retries: int = 0
 
     @property
     def is_complete(self) -> bool:
-        return all(task.accepted for task in self.tasks)
+        return self.decision is not None and all(task.accepted for task in self.tasks)
+
+    @property
+    def inputs(self) -> list[Input]:
+        return self.decision.inputs if self.decision else []
 
     def median_seconds(self) -> float | None:
         seconds = [task.outcome.seconds for task in self.tasks if task.accepted]
@@ -77,26 +94,20 @@ class StageState:
 
 
 class Query:
-    def __init__(
-        self,
-        cluster: Cluster,
-        plan: Plan,
-        is_cancelled: Callable[[], bool],
-        secrets: list[dict[str, str]],
-    ) -> None:
+    def __init__(self, cluster: Cluster, plan: Plan, session: Session) -> None:
         self.cluster = cluster
         self.plan = plan
-        self.is_cancelled = is_cancelled
-        self.secrets = tuple(Secret(s["name"], s["type"], base64.b64decode(s["secret"])) for s in secrets)
+        self.session = session
+        self.secrets = tuple(
+            Secret(secret["name"], secret["type"], base64.b64decode(secret["secret"])) for secret in session.secrets()
+        )
         self.name = "/".join(Path(plan.folder).parts[-2:])
         self.fetch = not plan.switch("merganser_exchange_shared", True)
         self.most_attempts = int(plan.setting("merganser_task_attempts", "4"))
         self.speculation = plan.switch("merganser_speculation", False)
         self.max_exchange_bytes = int(plan.setting("merganser_exchange_max_bytes", "0"))
         self.settings = {name: value for name, value in plan.settings.items() if not name.startswith("merganser_")}
-        self.stages = {
-            stage.number: StageState(stage, [TaskState() for _ in range(stage.tasks)]) for stage in plan.stages
-        }
+        self.stages = {stage.number: StageState(stage) for stage in plan.stages}
         self.progress = Progress(plan.switch("merganser_progress", True))
         self.started = time.monotonic()
         self.members: dict[str, Member] = {}
@@ -137,7 +148,7 @@ class Query:
         self.lists = {name: [ray.put(paths)] for name, paths in self.plan.lists.items()}
 
     def step(self) -> None:
-        if self.is_cancelled():
+        if self.session.is_cancelled():
             raise Cancelled
         self.start_tasks()
         if self.speculation:
@@ -155,8 +166,11 @@ class Query:
 
     def start_tasks(self) -> None:
         for state in self.stages.values():
-            if state.is_complete or not self.inputs_are_complete(state.stage):
+            if state.is_complete or not self.is_due(state):
                 continue
+            if state.decision is None:
+                state.decision = self.session.decide(state.stage.number)
+                state.tasks = [TaskState() for _ in state.decision.tasks]
             for number, task in enumerate(state.tasks):
                 if task.accepted or task.running:
                     continue
@@ -177,8 +191,9 @@ class Query:
                 if member is not None:
                     self.start_attempt(state, attempt.task, member)
 
-    def inputs_are_complete(self, stage: Stage) -> bool:
-        return all(self.stages[source.stage].is_complete for source in stage.inputs if source.stage is not None)
+    def is_due(self, state: StageState) -> bool:
+        sources = [source.stage for source in state.inputs if source.stage is not None]
+        return all(self.stages[number].is_complete for number in (sources if state.decision else state.stage.after))
 
     def free_member(self, avoid: set[str], only_others: bool = False) -> Member | None:
         """The worker with most room; one that is not to be avoided if there is any."""
@@ -196,14 +211,15 @@ class Query:
 
     def start_attempt(self, state: StageState, number: int, member: Member) -> None:
         task = state.tasks[number]
-        message = self.message(state.stage, number, task.attempts, member)
+        message = self.message(state, number, task.attempts, member)
         attempt = Attempt(state.stage.number, number, task.attempts, member, message)
         task.attempts += 1
         task.running += 1
         state.started = state.started or time.monotonic()
         self.attempts[member.actor.run.remote(message)] = attempt
 
-    def message(self, stage: Stage, number: int, attempt: int, member: Member) -> Task:
+    def message(self, state: StageState, number: int, attempt: int, member: Member) -> Task:
+        stage = state.stage
         folder = Path(member.folder) / "exchange" / self.name if self.fetch else Path(self.plan.folder)
         target = folder / f"s{stage.number}" / f"t{number}-a{attempt}"
         if not self.fetch:
@@ -213,9 +229,10 @@ class Query:
             stage=stage.number,
             task=number,
             attempt=attempt,
-            sql=stage.task_sql(number, str(target)),
-            inputs={source.name: self.files_of(source) for source in stage.inputs},
+            sql=state.decision.tasks[number],
+            inputs={source.name: self.files_of(source) for source in state.inputs},
             target=str(target),
+            partitions=stage.partitions,
             settings=self.settings,
             extensions=self.plan.extensions,
             secrets=self.secrets,
@@ -225,7 +242,7 @@ class Query:
             fetch=self.fetch,
         )
 
-    def files_of(self, source) -> list[ExchangeFile]:
+    def files_of(self, source: Input) -> list[ExchangeFile]:
         if source.sent is not None:
             return [self.sent[source.sent]]
         return [task.accepted for task in self.stages[source.stage].tasks]
@@ -281,6 +298,8 @@ class Query:
         state = self.stages[attempt.stage]
         if state.is_complete:
             state.ended = time.monotonic()
+            sizes = [done.outcome.partition_bytes for done in state.tasks]
+            self.session.stage_ended(attempt.stage, [sum(of_partition) for of_partition in zip(*sizes, strict=True)])
 
     def fail(self, attempt: Attempt, kind: str, message: str) -> None:
         """Another attempt, elsewhere if possible, unless there were enough."""

@@ -17,6 +17,7 @@ def stage_report(state, by_number: dict) -> dict[str, Any]:
     stage = state.stage
     done = [task for task in state.tasks if task.accepted]
     seconds = [task.outcome.seconds for task in done]
+    scanned = state.decision.scanned_rows if state.decision else 0
     slowest = max(done, key=lambda task: task.outcome.seconds, default=None)
     return {
         "stage": stage.number,
@@ -25,7 +26,7 @@ def stage_report(state, by_number: dict) -> dict[str, Any]:
         "tasks": len(state.tasks),
         "task_seconds": round(sum(seconds), 6),
         "wall_seconds": round(max(state.ended - state.started, 0), 6),
-        "rows_in": sum(scan.rows for scan in stage.scans) + read_from_stages(state, by_number, "rows"),
+        "rows_in": scanned + read_from_stages(state, by_number, "rows"),
         "rows_out": written(state, "rows"),
         "bytes_in": read_from_stages(state, by_number, "bytes"),
         "bytes_out": written(state, "bytes"),
@@ -34,6 +35,7 @@ def stage_report(state, by_number: dict) -> dict[str, Any]:
         "skew": skew_of(seconds),
         "spilled_bytes": max((task.outcome.spilled for task in done), default=0),
         "slowest_worker": slowest.host if slowest else "",
+        "decisions": state.decision.reasons if state.decision else [],
     }
 
 
@@ -42,7 +44,7 @@ def written(state, what: str) -> int:
 
 
 def read_from_stages(state, by_number: dict, what: str) -> int:
-    sources = [source for source in state.stage.inputs if source.stage is not None]
+    sources = [source for source in state.inputs if source.stage is not None]
     readers = {True: len(state.tasks), False: 1}
     return sum(written(by_number[source.stage], what) * readers[source.all] for source in sources)
 

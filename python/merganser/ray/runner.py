@@ -12,7 +12,7 @@ import duckdb
 from merganser import native
 from merganser.ray.cluster import Cluster
 from merganser.ray.failures import QueryFailure
-from merganser.ray.plan import read_plan
+from merganser.ray.plan import Decision, read_decision, read_plan
 from merganser.ray.query import Cancelled, Query
 from merganser.ray.worker import Worker
 
@@ -47,9 +47,7 @@ class Runner:
         query = None
         outcome: dict[str, Any] = {}
         try:
-            secrets = native.query_secrets(self.extension, number)
-            plan = read_plan(json.loads(document))
-            query = Query(self.cluster, plan, lambda: self.is_cancelled(number), secrets)
+            query = Query(self.cluster, read_plan(json.loads(document)), Session(self, number))
             outcome["files"] = query.run()
         except BaseException as error:  # noqa: BLE001 - the session is told
             outcome["error"] = error_of(error)
@@ -70,6 +68,31 @@ class Runner:
         for thread in list(self.threads):
             thread.join(END_SECONDS)
         self.cluster.close()
+
+
+class Session:
+    """What the driver of a query asks the extension."""
+
+    def __init__(self, runner: Runner, number: int) -> None:
+        self.runner = runner
+        self.number = number
+
+    def is_cancelled(self) -> bool:
+        return self.runner.is_cancelled(self.number)
+
+    def secrets(self) -> list[dict[str, str]]:
+        return native.query_secrets(self.runner.extension, self.number)
+
+    def stage_ended(self, stage: int, partition_bytes: list[int]) -> None:
+        native.stage_ended(self.runner.extension, self.number, stage, partition_bytes)
+
+    def decide(self, stage: int) -> Decision:
+        document = native.stage_tasks(self.runner.extension, self.number, stage)
+        if document is None:
+            raise Cancelled
+        if "error" in document:
+            raise QueryFailure("Invalid Input", document["error"])
+        return read_decision(document)
 
 
 def error_of(error: BaseException) -> dict[str, str]:

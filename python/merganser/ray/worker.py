@@ -24,7 +24,7 @@ from typing import Any
 
 import ray
 
-from merganser.ray.plan import Database, FilesOf, as_sql, as_text
+from merganser.ray.plan import Database, Statement, as_sql, as_text
 
 CHUNK_BYTES = 8 << 20
 LEAST_FREE_BYTES = 64 << 20
@@ -78,9 +78,11 @@ class Task:
     stage: int
     task: int
     attempt: int
-    sql: list[str | FilesOf]
+    sql: Statement
     inputs: dict[str, list[ExchangeFile]]
     target: str
+    #: Of the file it writes.
+    partitions: int
     settings: dict[str, str]
     extensions: list[str]
     secrets: tuple[Secret, ...]
@@ -112,6 +114,7 @@ class Outcome:
 
     rows: int = 0
     bytes: int = 0
+    partition_bytes: list[int] = field(default_factory=list)
     seconds: float = 0
     spilled: int = 0
     lost: list[str] = field(default_factory=list)
@@ -186,6 +189,7 @@ class Worker:
         if extension is None:
             raise OSError(f"{here} does not have the extension of this process")
         connection.execute("SET enable_progress_bar = false")
+        connection.execute("SET GLOBAL parquet_metadata_cache = true")
         connection.load_extension(str(extension))
         return connection
 
@@ -270,13 +274,14 @@ class Worker:
         cursor = self.database().cursor()
         with self.watched(Running(task, cursor)) as running:
             self.prepare(cursor, task)
-            rows = cursor.execute(as_sql(task.sql, files)).fetchone()[0]
-        size = target.stat().st_size
+            rows = cursor.execute(as_sql(task.sql, files, task.target)).fetchone()[0]
+            size = target.stat().st_size
+            partition_bytes = sizes_of_partitions(cursor, task.target) if task.partitions > 1 else [size]
         with self.lock:
             self.written[task.query] = written = self.written.get(task.query, 0) + size
         if 0 < task.max_exchange_bytes < written:
             raise Refused(self.too_many_bytes(task))
-        return Outcome(rows=rows, bytes=size, spilled=running.spilled)
+        return Outcome(rows=rows, bytes=size, partition_bytes=partition_bytes, spilled=running.spilled)
 
     def prepare(self, cursor: Any, task: Task) -> None:
         import duckdb
@@ -477,6 +482,11 @@ def write_file(path: Path, chunks: Iterable[bytes]) -> None:
         unfinished.rename(path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def sizes_of_partitions(cursor: Any, path: str) -> list[int]:
+    rows = cursor.execute(f"SELECT bytes FROM merganser_exchange_partitions([{as_text(path)}]) ORDER BY partition")
+    return [size for (size,) in rows.fetchall()]
 
 
 def sha_of(data: bytes) -> str:

@@ -15,6 +15,7 @@ using merganser::OpenDatabase;
 namespace {
 
 duckdb::string submitted_plan;
+duckdb::vector<duckdb::string> told_tasks;
 duckdb::string next_outcome;
 std::thread provider;
 
@@ -28,6 +29,16 @@ void EndLater(const char *plan, uint64_t query) {
 		std::this_thread::sleep_for(std::chrono::milliseconds(50));
 		merganser_query_ended(query, next_outcome.c_str());
 	});
+}
+
+//! Stage 1 of two, and stage 2 before and after stage 1 has ended.
+void AskForTasks(const char *plan, uint64_t query) {
+	uint64_t bytes[] = {10, 20};
+	told_tasks = {merganser_stage_tasks(query, 1), merganser_stage_tasks(query, 2)};
+	merganser_stage_ended(query, 1, bytes, 2);
+	told_tasks.emplace_back(merganser_stage_tasks(query, 2));
+	merganser_query_ended(query, R"({"files": []})");
+	told_tasks.emplace_back(merganser_stage_tasks(query, 2));
 }
 
 std::atomic<bool> was_cancelled {false};
@@ -65,7 +76,7 @@ TEST_CASE("A runner gets the plan, and its error is the query's", "[foreign_runn
 	REQUIRE(result->HasError());
 	REQUIRE(result->GetErrorObject().Type() == duckdb::ExceptionType::CONVERSION);
 	REQUIRE(result->GetErrorObject().RawMessage() == "not today");
-	for (auto part : {R"("runner":"elsewhere")", R"("stage":1)", R"("tasks":2)", R"("sent":0)", "merganser_exchange",
+	for (auto part : {R"("runner":"elsewhere")", R"("stage":1)", R"("tasks":2)", R"("after":[1])", "EXPORT_STATE",
 	                  R"("default_null_order":"'NULLS_FIRST'")"}) {
 		REQUIRE_THAT(submitted_plan, Catch::Contains(part, Catch::CaseSensitive::No));
 	}
@@ -79,6 +90,17 @@ TEST_CASE("The query waits for a runner that takes time", "[foreign_runner]") {
 	provider.join();
 	REQUIRE_FALSE(result->HasError());
 	REQUIRE(result->RowCount() == 0);
+}
+
+TEST_CASE("A runner is told the tasks of a stage when their sizes are known", "[foreign_runner]") {
+	DatabaseWithRunner database(AskForTasks);
+	database.Run("SET merganser_task_bytes = 100");
+	REQUIRE_FALSE(database.Query()->HasError());
+	REQUIRE_THAT(told_tasks[0], Catch::Contains(R"({"name":"merganser_sent_1","sent":0,"all":false})") &&
+	                                Catch::Contains(R"({"target":true})"));
+	REQUIRE_THAT(told_tasks[1], Catch::Contains("merganser_stage_1 has not ended yet"));
+	REQUIRE_THAT(told_tasks[2], Catch::Contains("2 shares of 30 bytes in 1 tasks"));
+	REQUIRE(told_tasks[3].empty());
 }
 
 TEST_CASE("What broke a database elsewhere does not break this one", "[foreign_runner]") {

@@ -184,3 +184,16 @@ def test_workers_are_the_same_for_all_queries(session):
         other.execute("SELECT 1").fetchall()
     session.execute(QUERY).fetchall()
     assert {m.actor for group in runner._runner.cluster.members.values() for m in group.values()} == before
+
+
+@pytest.mark.parametrize("action", ["kill", "raise", "truncate", "remove"])
+def test_a_small_side_that_is_lost_is_written_again(session, ray_cluster, within, action):
+    """The decision it led to stays: the other side is still not exchanged."""
+    session.execute("SET merganser_broadcast_max_bytes = 5000")
+    query = "SELECT count(*), sum(a.i) FROM t a JOIN t b ON a.i = b.i WHERE b.i::VARCHAR LIKE '9_9_'"
+    ray_cluster.fault(action, 1, 1)
+    assert within(60, session.execute(query).fetchall) == [(100, 954450)]
+    stages = merganser.last_query()["stages"]
+    assert sum(stage["retries"] for stage in stages) >= 1
+    assert stages[1]["tasks"] == 0
+    assert "computed inside stage 3" in str(stages[1]["decisions"])

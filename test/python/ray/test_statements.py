@@ -179,3 +179,25 @@ def test_a_node_with_another_duckdb(session, monkeypatch):
         duckdb.InvalidInputException, match=r"has DuckDB 2.0.1, this process 9.9.9.*pip install duckdb==9"
     ):
         session.execute(QUERY).fetchall()
+
+
+SMALL_SIDE = "SELECT b.g, count(*), sum(a.i) FROM t a JOIN t b ON a.i = b.i WHERE b.i::VARCHAR LIKE '9_9_' GROUP BY b.g"
+
+
+def decisions() -> list[tuple]:
+    return [(stage["stage"], stage["tasks"], stage["decisions"]) for stage in merganser.last_query()["stages"]]
+
+
+@pytest.mark.parametrize("shared", ["true", "false"])
+def test_decisions_between_stages_are_those_of_the_local_runner(session, shared):
+    session.execute(f"SET merganser_exchange_shared = {shared}")
+    session.execute("SET merganser_broadcast_max_bytes = 5000")
+    session.execute("SET merganser_task_bytes = 50000")
+    rows = sorted(session.execute(SMALL_SIDE).fetchall())
+    on_ray = decisions()
+    session.execute("SET merganser_runner = 'local'")
+    assert sorted(session.execute(SMALL_SIDE).fetchall()) == rows
+    assert len(rows) == 3
+    assert decisions() == on_ray
+    assert any("computed inside stage" in str(stage) for stage in on_ray)
+    assert {tasks for _, tasks, _ in on_ray} >= {0, 1}

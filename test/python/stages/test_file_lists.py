@@ -31,15 +31,17 @@ def connection():
 
 
 @pytest.fixture
-def plan_documents():
-    """What a runner gets; it ends each query with an error."""
-    received: list[str] = []
+def runner_gets():
+    """The plan document of each query and the statements of its first stage; the runner ends it with an error."""
+    received: list[tuple[str, str]] = []
+    extension = merganser.extension_path()
 
     def submit(document: bytes, number: int) -> None:
-        received.append(document.decode())
-        native.query_ended(merganser.extension_path(), number, {"error": {"type": "Invalid Input", "message": "seen"}})
+        tasks = native.stage_tasks(extension, number, 1)
+        received.append((document.decode(), json.dumps(tasks)))
+        native.query_ended(extension, number, {"error": {"type": "Invalid Input", "message": "seen"}})
 
-    native.register_runner(merganser.extension_path(), "listens", submit)
+    native.register_runner(extension, "listens", submit)
     return received
 
 
@@ -56,35 +58,37 @@ def test_rows_are_right(connection, many, source):
     assert check(connection, QUERY.format(files)) == 4
 
 
-def test_the_list_is_written_once(connection, many, plan_documents):
+def test_the_list_is_written_once(connection, many, runner_gets):
     connection.execute("SET merganser_runner = 'listens'")
     for files in (f"'{many}/p=*/*.parquet'", listed(many)):
         with pytest.raises(Exception, match="seen"):
             connection.execute(QUERY.format(files)).fetchall()
-        document = plan_documents.pop()
+        document, tasks = runner_gets.pop()
         for number in (0, 1234, FILES - 1):
             assert document.count(f"/p={number}/data_0.parquet") == 1
         plan = json.loads(document)
         paths = sum(len(path) + 4 for paths in plan["lists"].values() for path in paths)
         assert len(document) < paths + 20_000
+        assert len(json.loads(tasks)["tasks"]) == 4
+        assert "data_0.parquet" not in tasks and len(tasks) < 10_000
 
 
-def test_partitions_are_pruned_before_the_list_is_made(connection, many, plan_documents):
+def test_partitions_are_pruned_before_the_list_is_made(connection, many, runner_gets):
     connection.execute("SET merganser_runner = 'listens'")
     with pytest.raises(Exception, match="seen"):
         connection.execute(f"SELECT sum(i) FROM read_parquet('{many}/p=*/*.parquet') WHERE p < 100").fetchall()
-    [paths] = json.loads(plan_documents.pop())["lists"].values()
+    [paths] = json.loads(runner_gets.pop()[0])["lists"].values()
     assert len(paths) == 100
     check(connection, f"SELECT s, sum(i) FROM read_parquet('{many}/p=*/*.parquet') WHERE p < 100 GROUP BY s")
 
 
-def test_few_files_stay_in_sql(connection, many, plan_documents):
+def test_few_files_stay_in_sql(connection, many, runner_gets):
     connection.execute("SET merganser_runner = 'listens'")
     with pytest.raises(Exception, match="seen"):
         connection.execute(f"SELECT sum(i) FROM read_parquet('{many}/p=1?/*.parquet')").fetchall()
-    document = plan_documents.pop()
+    document, tasks = runner_gets.pop()
     assert json.loads(document)["lists"] == {}
-    assert "/p=13/data_0.parquet" in document
+    assert "/p=13/data_0.parquet" in tasks
 
 
 def test_columns_are_those_of_all_files_in_every_task(connection, many):

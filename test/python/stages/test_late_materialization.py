@@ -77,3 +77,19 @@ def test_bytes_exchanged_by_q10(connection, tmp_path):
         connection.execute(f"SET merganser_late_materialization = {rule}")
         sizes[rule] = sum(file.stat().st_size for file in run_by_hand(connection, Q10, tmp_path).values())
     assert sizes[True] * 5 < sizes[False]
+
+
+def test_a_column_the_view_computes_is_computed_above_the_join_back(connection):
+    connection.execute("""
+        CREATE VIEW others AS
+            SELECT c_custkey AS id, upper(c_name) AS name, c_comment FROM customer WHERE c_nationkey <> 3;
+        ALTER VIEW others ADD PRIMARY KEY (id) NOT ENFORCED RELY""")
+    query = """SELECT id, name, c_comment, count(*) AS n FROM orders JOIN others ON o_custkey = id
+               GROUP BY ALL ORDER BY n DESC, id LIMIT 7"""
+    expected = connection.execute(query).fetchall()
+    connection.execute("SET merganser_broadcast_max_bytes = 0")
+    stages = stages_of(connection, query)
+    assert max(tasks for _, tasks, *_ in stages) == 4
+    assert any("JOIN_BACK" in sql.upper() or "QUALIFY" in sql for *_, sql, _ in stages)
+    connection.execute("SET merganser_runner = 'local'")
+    assert connection.execute(query).fetchall() == expected

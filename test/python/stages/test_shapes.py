@@ -65,6 +65,8 @@ SELECT g, list(i ORDER BY i DESC), string_agg(s, ',' ORDER BY i), arg_max(s, i) 
 SELECT g, count(DISTINCT s) FILTER (n > 1), sum(DISTINCT n) FROM t GROUP BY g
 SELECT g, first(i ORDER BY i), histogram(n), max(i, 2) FROM t GROUP BY g
 SELECT sum(DISTINCT n), count(*) FROM t
+SELECT g, string_agg(DISTINCT s, ',' ORDER BY s) FROM t GROUP BY g
+SELECT quantile_disc(DISTINCT i, 0.5), bitstring_agg(DISTINCT g, 0, 100) FROM t
 SELECT * FROM t PIVOT (sum(i) FOR g IN (1, 2) GROUP BY s)
 SELECT * FROM (SELECT i, g, n FROM t) UNPIVOT (value FOR name IN (g, n))
 SELECT count(*) FROM t USING SAMPLE 10% (bernoulli, 7)
