@@ -18,7 +18,9 @@
 #include "late_materialization/late_materialization.hpp"
 #include "report/explain_function.hpp"
 #include "report/stages_function.hpp"
+#include "runners/session_secrets.hpp"
 #include "settings.hpp"
+#include "runners/files_format.hpp"
 #include "runners/run_in_stages.hpp"
 #include "syntax/grammar.hpp"
 #include "table_functions/list_table_functions.hpp"
@@ -43,8 +45,10 @@ static void Load(ExtensionLoader &loader) {
 	WriteRegions::Register(loader);         // files that need no grouping
 	PrepareCalls::Register(loader);         // filters and columns pass a table function
 	ExchangeCopy::Register(loader);         // what a stage writes
+	FilesFormat::Register(loader);          // what the last one writes for COPY
 	ExchangeScan::Register(loader);         // what the next stage reads
 	ExchangePartitions::Register(loader);   // how much that is
+	SessionSecrets::Register(loader);       // what a task needs to read its files
 	RunInStages::Register(loader);          // on the optimised plan, after everything that changes it
 	StagesFunction::Register(loader);       // shows what Stages would do
 	ExplainFunction::Register(loader);      // last, as it tells what all the others did

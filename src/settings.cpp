@@ -69,7 +69,8 @@ vector<Setting> AllSettings() {
 		 "Folder for exchange files; empty takes the system's temporary folder"},
 	    // The rest is read by the runner ray, from the plan document.
 	    {EXCHANGE_SHARED, LogicalType::BOOLEAN, Value::BOOLEAN(true),
-		 "On Ray: every node sees the exchange directory; false sends exchange files from node to node"},
+		 "On Ray: every node sees the exchange directory and the folders COPY writes; false sends exchange files from "
+		 "node to node, and the session writes what COPY writes"},
 	    {EXCHANGE_MAX_BYTES, LogicalType::UBIGINT, Value::UBIGINT(0),
 		 "On Ray: largest size of one query's exchange files written by one node; 0 for no limit"},
 	    {WORKER_DIRECTORY, LogicalType::VARCHAR, Value(""),
@@ -143,6 +144,11 @@ string Settings::Runner(ClientContext &context) {
 	return StringValue::Get(Current(context, RUNNER));
 }
 
+bool Settings::RunsInThisProcess(ClientContext &context) {
+	auto runner = Runner(context);
+	return runner.empty() || runner == "local";
+}
+
 idx_t Settings::Tasks(ClientContext &context) {
 	auto tasks = UBigIntValue::Get(Current(context, TASKS));
 	if (tasks < 1 || tasks > 65536) {
@@ -181,6 +187,10 @@ idx_t Settings::BroadcastMaxBytes(ClientContext &context) {
 
 string Settings::ExchangeDirectory(ClientContext &context) {
 	return StringValue::Get(Current(context, EXCHANGE_DIRECTORY));
+}
+
+bool Settings::ExchangeShared(ClientContext &context) {
+	return BooleanValue::Get(Current(context, EXCHANGE_SHARED));
 }
 
 } // namespace merganser

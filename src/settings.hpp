@@ -29,6 +29,8 @@ struct Settings {
 
 	//! merganser_runner: "local", one that was registered, or empty for none.
 	static string Runner(ClientContext &context);
+	//! Whether tasks are threads of this process, as they are where no runner is set.
+	static bool RunsInThisProcess(ClientContext &context);
 	//! merganser_tasks: how many tasks a stage is divided into.
 	static idx_t Tasks(ClientContext &context);
 	//! merganser_slots: how many tasks run at the same time; where it is 0, DuckDB's threads.
@@ -45,6 +47,8 @@ struct Settings {
 	static idx_t BroadcastMaxBytes(ClientContext &context);
 	//! merganser_exchange_directory: where exchange files are; empty for the system's temporary folder.
 	static string ExchangeDirectory(ClientContext &context);
+	//! merganser_exchange_shared: whether every node sees the exchange directory, and what COPY writes.
+	static bool ExchangeShared(ClientContext &context);
 };
 
 } // namespace merganser

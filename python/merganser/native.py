@@ -23,6 +23,8 @@ def library(path: Path) -> ctypes.CDLL:
     functions.merganser_register_runner.restype = None
     functions.merganser_query_is_cancelled.argtypes = [ctypes.c_uint64]
     functions.merganser_query_is_cancelled.restype = ctypes.c_bool
+    functions.merganser_query_secrets.argtypes = [ctypes.c_uint64]
+    functions.merganser_query_secrets.restype = ctypes.c_char_p
     functions.merganser_stage_tasks.argtypes = [ctypes.c_uint64, ctypes.c_uint64]
     functions.merganser_stage_tasks.restype = ctypes.c_char_p
     numbers = ctypes.POINTER(ctypes.c_uint64)
@@ -44,6 +46,11 @@ def register_runner(path: Path, name: str, submit: Callable[[bytes, int], None])
 
 def query_is_cancelled(path: Path, query: int) -> bool:
     return library(path).merganser_query_is_cancelled(query)
+
+
+def query_secrets(path: Path, query: int) -> list[dict[str, str]]:
+    """What the tasks of a query need to read their files: name, type and, for merganser_take_secret, the secret."""
+    return json.loads(library(path).merganser_query_secrets(query))
 
 
 def stage_tasks(path: Path, query: int, stage: int) -> dict | None:

@@ -15,7 +15,7 @@ namespace merganser {
 
 namespace {
 
-const char *const FORMAT_NAME = "merganser_exchange";
+const char *const FORMAT_NAME = ExchangeCopy::NAME;
 const idx_t MOST_PARTITIONS = 65536;
 
 struct ExchangeCopyData : public TableFunctionData {

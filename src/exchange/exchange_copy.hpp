@@ -17,6 +17,8 @@
 namespace merganser {
 
 struct ExchangeCopy {
+	static constexpr const char *NAME = "merganser_exchange";
+
 	static void Register(ExtensionLoader &loader);
 };
 

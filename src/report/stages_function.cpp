@@ -36,12 +36,16 @@ unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &in
 	auto sql = input.inputs[0].GetValue<string>();
 	Connection connection(*context.db);
 	auto statements = connection.ExtractStatements(sql);
-	if (statements.size() != 1 || statements[0]->type != StatementType::SELECT_STATEMENT) {
-		throw BinderException("%s needs exactly one query", NAME);
+	auto is_copy = statements.size() == 1 && statements[0]->type == StatementType::COPY_STATEMENT;
+	if (statements.size() != 1 || (!is_copy && statements[0]->type != StatementType::SELECT_STATEMENT)) {
+		throw BinderException("%s needs exactly one query, or one COPY of a query to files", NAME);
 	}
 	StagesPause pause(context);
 	Planner planner(context);
 	planner.CreatePlan(std::move(statements[0]));
+	if (is_copy && planner.plan->type != LogicalOperatorType::LOGICAL_COPY_TO_FILE) {
+		throw BinderException("%s does not know this COPY; give it the query", NAME);
+	}
 	Optimizer optimizer(*planner.binder, context);
 	auto plan = optimizer.Optimize(std::move(planner.plan));
 	auto result = make_uniq<StagesData>();
@@ -51,7 +55,7 @@ unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &in
 		    {Value::UBIGINT(1), Value("gather"), Value(""), Value::UBIGINT(1), Value(sql), Value(reason)});
 		return std::move(result);
 	}
-	for (auto &stage : plan->Cast<LogicalStagedQuery>().Stages().stages) {
+	for (auto &stage : RunInStages::StagesOf(*plan).stages) {
 		result->rows.push_back({Value::UBIGINT(stage->number), Value(stage->PartitioningText()),
 		                        Value(stage->InputsText()), Value::UBIGINT(stage->tasks), Value(stage->Sql()),
 		                        Value(stage->ReasonText())});

@@ -2,6 +2,7 @@
 
 #include "runners/plan_document.hpp"
 #include "runners/run_report.hpp"
+#include "runners/session_secrets.hpp"
 #include "runners/stage_tasks.hpp"
 
 #include "yyjson.hpp"
@@ -15,9 +16,11 @@ namespace merganser {
 
 class ForeignQuery {
 public:
-	ForeignQuery(unique_ptr<StageTasks> tasks, std::function<void()> on_end)
-	    : tasks(std::move(tasks)), on_end(std::move(on_end)) {
+	ForeignQuery(unique_ptr<StageTasks> tasks, string secrets, std::function<void()> on_end)
+	    : secrets(std::move(secrets)), tasks(std::move(tasks)), on_end(std::move(on_end)) {
 	}
+
+	const string secrets;
 
 	bool IsCancelled() const {
 		return cancelled;
@@ -146,7 +149,8 @@ void ForeignRunner::Start(std::function<void()> on_end) {
 		tasks->RowsAreSent(sent, StageTasks::PartitionBytes(file_system, {run.sent_files[sent]}));
 	}
 	auto plan = PlanDocument::Write(name, run, *tasks);
-	query = make_shared_ptr<ForeignQuery>(std::move(tasks), std::move(on_end));
+	auto secrets = SessionSecrets::Needed(run.context, *run.stages);
+	query = make_shared_ptr<ForeignQuery>(std::move(tasks), std::move(secrets), std::move(on_end));
 	submit(plan.c_str(), Providers::Get().Add(query));
 }
 
@@ -181,6 +185,13 @@ extern "C" {
 
 void merganser_register_runner(const char *name, merganser_submit_t submit) {
 	merganser::Providers::Get().Register(name, submit);
+}
+
+const char *merganser_query_secrets(uint64_t query) {
+	static thread_local std::string text;
+	auto found = merganser::Providers::Get().FindQuery(query);
+	text = found ? found->secrets : "[]";
+	return text.c_str();
 }
 
 bool merganser_query_is_cancelled(uint64_t query) {

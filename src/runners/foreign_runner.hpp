@@ -3,11 +3,13 @@
 //
 // runners/foreign_runner.hpp
 //
-// A runner another program in this process provides, through six C functions:
+// A runner another program in this process provides, through seven C functions:
 //
 //   merganser_register_runner("ray", submit)      before SET merganser_runner = 'ray'
 //   submit(plan, query)                           is called for each query: the plan document, and the query's number;
 //                                                 it must return soon and never throw
+//   merganser_query_secrets(query)                what its tasks need to read their files, a list for
+//                                                 merganser_take_secret (session_secrets.hpp); keep it to yourself
 //   merganser_query_is_cancelled(query)           to be asked often: nobody waits for this query any more
 //   merganser_stage_tasks(query, stage)           how a stage runs; to be asked when the stages it comes after have
 //   ended merganser_stage_ended(query, stage, bytes, partitions)
@@ -64,6 +66,8 @@ typedef void (*merganser_submit_t)(const char *plan, uint64_t query);
 
 //! A second registration of a name replaces the first.
 void merganser_register_runner(const char *name, merganser_submit_t submit);
+//! Valid until the thread asks again.
+const char *merganser_query_secrets(uint64_t query);
 bool merganser_query_is_cancelled(uint64_t query);
 //! Valid until the same thread calls it again.
 const char *merganser_stage_tasks(uint64_t query, uint64_t stage);

@@ -24,13 +24,27 @@ void Run(Connection &connection, const string &sql) {
 	}
 }
 
-unique_ptr<Connection> Connect(ClientContext &session) {
+//! File lists that the SQL of the tasks refers to.
+void SetLists(ClientConfig &config, const QueryStages &query) {
+	for (auto &stage : query.stages) {
+		for (auto &scan : stage->scans) {
+			for (auto &list : scan.lists) {
+				vector<Value> paths(list.paths.begin(), list.paths.end());
+				config.SetUserVariable(list.variable, Value::LIST(LogicalType::VARCHAR, std::move(paths)));
+			}
+		}
+	}
+}
+
+unique_ptr<Connection> Connect(ClientContext &session, const QueryStages &query,
+                               const vector<unique_ptr<const BaseSecret>> &secrets) {
 	auto result = make_uniq<Connection>(*session.db);
 	auto &config = ClientConfig::GetConfig(*result->context);
 	config = ClientConfig::GetConfig(session);
 	config.enable_profiler = false;
 	config.enable_progress_bar = false;
 	config.get_result_collector = nullptr;
+	SetLists(config, query);
 	Run(*result, "SET merganser_runner = ''");
 	// Every task of every stage over the same files reads their footers; DuckDB checks that a file is unchanged.
 	ExtensionOption option;
@@ -40,6 +54,13 @@ unique_ptr<Connection> Connect(ClientContext &session) {
 	auto &search_path = ClientData::Get(session).catalog_search_path->GetSetPaths();
 	if (!search_path.empty()) {
 		Run(*result, "SET search_path = " + Value(CatalogSearchEntry::ListToString(search_path)).ToSQLString());
+	}
+	if (!secrets.empty()) {
+		result->context->RunFunctionInTransaction([&]() {
+			for (auto &secret : secrets) {
+				SessionSecrets::Give(*result->context, *secret);
+			}
+		});
 	}
 	return result;
 }
@@ -129,7 +150,7 @@ private:
 
 LocalRunner::LocalRunner(QueryRun run_p)
     : run(std::move(run_p)), context(run.context), slots(Settings::Slots(run.context)),
-      tasks(run.stages, Settings::TaskBytes(run.context)) {
+      secrets(SessionSecrets::OfConnection(run.context)), tasks(run.stages, Settings::TaskBytes(run.context)) {
 }
 
 LocalRunner::~LocalRunner() {
@@ -239,7 +260,7 @@ vector<string> LocalRunner::RunTasks(const Stage &stage, const StageDecision &de
 		try {
 			auto &connection = connections[of_thread];
 			if (!connection) {
-				connection = Connect(context);
+				connection = Connect(context, *run.stages, secrets);
 			}
 			stage_run.Uses(*connection);
 			for (auto task = stage_run.NextTask(); task < count && !stage_run.Stopped(); task = stage_run.NextTask()) {

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "runners/run_report.hpp"
+#include "runners/session_secrets.hpp"
 #include "runners/stage_runner.hpp"
 #include "runners/stage_tasks.hpp"
 
@@ -36,6 +37,8 @@ private:
 	const QueryRun run;
 	ClientContext &context;
 	const idx_t slots;
+	//! Other connections do not have them.
+	const vector<unique_ptr<const BaseSecret>> secrets;
 	StageTasks tasks;
 	//! One for each slot that was needed so far.
 	vector<unique_ptr<Connection>> connections;

@@ -3,7 +3,7 @@
 #include "decision_log.hpp"
 #include "runners/session_settings.hpp"
 #include "runners/stage_runner.hpp"
-#include "runners/staged_query.hpp"
+#include "runners/staged_copy.hpp"
 #include "stages/plan_copy.hpp"
 #include "stages/stage_planner.hpp"
 #include "stages/stages_pause.hpp"
@@ -38,15 +38,17 @@ struct PreparedStatements : public ClientContextState {
 	}
 };
 
-//! The query whose rows a statement uses: the statement itself, or what INSERT, CREATE TABLE AS, COPY and EXPLAIN read.
+//! The query whose rows a statement uses: the statement itself, or what INSERT, CREATE TABLE AS and EXPLAIN read; and a
+//! COPY with its query.
 unique_ptr<LogicalOperator> *FindQuery(unique_ptr<LogicalOperator> &plan) {
 	switch (plan->type) {
 	case LogicalOperatorType::LOGICAL_INSERT:
 	case LogicalOperatorType::LOGICAL_CREATE_TABLE:
-	case LogicalOperatorType::LOGICAL_COPY_TO_FILE:
 	case LogicalOperatorType::LOGICAL_EXPLAIN:
 	case LogicalOperatorType::LOGICAL_EXECUTE:
 		return plan->children.size() == 1 ? FindQuery(plan->children[0]) : nullptr;
+	case LogicalOperatorType::LOGICAL_COPY_TO_FILE:
+		return plan->children.size() == 1 && FindQuery(plan->children[0]) ? &plan : nullptr;
 	case LogicalOperatorType::LOGICAL_PROJECTION:
 	case LogicalOperatorType::LOGICAL_FILTER:
 	case LogicalOperatorType::LOGICAL_AGGREGATE_AND_GROUP_BY:
@@ -118,10 +120,85 @@ void Optimize(OptimizerExtensionInput &input, unique_ptr<LogicalOperator> &plan)
 	std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
 	decision.microseconds = elapsed.count();
 	if (decision.applied) {
-		auto &stages = (*query)->Cast<LogicalStagedQuery>().Stages();
-		decision.explanation = StringUtil::Format("runs in %llu stages", stages.stages.size());
+		auto stages = RunInStages::StagesOf(**query).stages.size();
+		auto more = decision.explanation.empty() ? "" : "; " + decision.explanation;
+		decision.explanation = StringUtil::Format("runs in %llu stages%s", stages, more);
 	}
 	DecisionLog::Get(input.context).Record(std::move(decision));
+}
+
+struct CutQuery {
+	unique_ptr<QueryStages> stages;
+	vector<unique_ptr<LogicalOperator>> sent;
+};
+
+//! Without stages, and with the reason, where the query cannot run in several tasks; it is as before then.
+CutQuery Cut(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator> &query, string &reason) {
+	CutQuery result;
+	if (!ReadsOnly(*query)) {
+		reason = "a statement that changes rows runs in DuckDB alone";
+		return result;
+	}
+	if (HasParameters(*query)) {
+		reason = "parameters of a prepared statement are not known when it is planned";
+		return result;
+	}
+	try {
+		StagePlanner planner(context, binder);
+		result.stages = planner.Plan(PlanCopy::Of(context, query), reason);
+		if (result.stages) {
+			result.sent = planner.TakeSentPlans();
+		}
+	} catch (NotImplementedException &exception) {
+		reason = ErrorData(exception).RawMessage();
+	} catch (SerializationException &exception) {
+		reason = ErrorData(exception).RawMessage();
+	}
+	return result;
+}
+
+void Replace(unique_ptr<LogicalOperator> &plan, unique_ptr<LogicalStagedQuery> replacement, idx_t rows) {
+	replacement->SetEstimatedCardinality(rows);
+	plan = std::move(replacement);
+	plan->ResolveOperatorTypes();
+}
+
+//! `note` is for the last stage.
+bool TryReplaceQuery(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator> &plan, const string &note,
+                     string &reason) {
+	plan->ResolveOperatorTypes();
+	auto bindings = plan->GetColumnBindings();
+	auto types = plan->types;
+	auto rows = plan->has_estimated_cardinality ? plan->estimated_cardinality : plan->EstimateCardinality(context);
+	auto cut = Cut(context, binder, plan, reason);
+	if (!cut.stages) {
+		return false;
+	}
+	if (!note.empty()) {
+		cut.stages->stages.back()->reasons.push_back(note);
+	}
+	reason = note;
+	Replace(plan,
+	        make_uniq<LogicalStagedQuery>(std::move(cut.stages), std::move(bindings), std::move(types),
+	                                      std::move(cut.sent)),
+	        rows);
+	return true;
+}
+
+bool TryReplaceCopy(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator> &plan, string &reason) {
+	TaskCopy copy(context, plan->Cast<LogicalCopyToFile>());
+	auto cut = Cut(context, binder, plan->children[0], reason);
+	if (!cut.stages) {
+		return false;
+	}
+	copy.WriteRowsOf(*cut.stages->stages.back());
+	reason = "its tasks write the files";
+	auto bindings = plan->GetColumnBindings();
+	Replace(
+	    plan,
+	    make_uniq<LogicalStagedCopy>(std::move(copy), std::move(cut.stages), std::move(bindings), std::move(cut.sent)),
+	    1);
+	return true;
 }
 
 } // namespace
@@ -132,36 +209,19 @@ bool RunInStages::TryReplace(ClientContext &context, Binder &binder, unique_ptr<
 	if (!reason.empty()) {
 		return false;
 	}
-	if (!ReadsOnly(*plan)) {
-		reason = "a statement that changes rows runs in DuckDB alone";
-		return false;
+	if (plan->type != LogicalOperatorType::LOGICAL_COPY_TO_FILE) {
+		return TryReplaceQuery(context, binder, plan, string(), reason);
 	}
-	if (HasParameters(*plan)) {
-		reason = "parameters of a prepared statement are not known when it is planned";
-		return false;
+	auto why_not = TaskCopy::WhyNot(context, plan->Cast<LogicalCopyToFile>());
+	if (why_not.empty()) {
+		return TryReplaceCopy(context, binder, plan, reason);
 	}
-	plan->ResolveOperatorTypes();
-	auto bindings = plan->GetColumnBindings();
-	auto types = plan->types;
-	auto rows = plan->has_estimated_cardinality ? plan->estimated_cardinality : plan->EstimateCardinality(context);
-	try {
-		StagePlanner planner(context, binder);
-		auto stages = planner.Plan(PlanCopy::Of(context, plan), reason);
-		if (!stages) {
-			return false;
-		}
-		auto replacement = make_uniq<LogicalStagedQuery>(std::move(stages), std::move(bindings), std::move(types),
-		                                                 planner.TakeSentPlans());
-		replacement->SetEstimatedCardinality(rows);
-		plan = std::move(replacement);
-		plan->ResolveOperatorTypes();
-		return true;
-	} catch (NotImplementedException &exception) {
-		reason = ErrorData(exception).RawMessage();
-	} catch (SerializationException &exception) {
-		reason = ErrorData(exception).RawMessage();
-	}
-	return false;
+	return TryReplaceQuery(context, binder, plan->children[0], "the session writes the files: " + why_not, reason);
+}
+
+const QueryStages &RunInStages::StagesOf(const LogicalOperator &plan) {
+	auto &query = plan.type == LogicalOperatorType::LOGICAL_COPY_TO_FILE ? *plan.children[0] : plan;
+	return query.Cast<LogicalStagedQuery>().Stages();
 }
 
 void RunInStages::Register(ExtensionLoader &loader) {

@@ -13,7 +13,7 @@
 
 #pragma once
 
-#include "settings.hpp"
+#include "stages/stage.hpp"
 
 #include "duckdb/optimizer/optimizer.hpp"
 
@@ -22,8 +22,11 @@ namespace merganser {
 struct RunInStages {
 	static void Register(ExtensionLoader &loader);
 
-	//! Replaces `plan` by a staged query; returns whether it did and otherwise the reason.
+	//! Replaces a query, or a COPY and its query, by what runs in stages; returns whether it did and otherwise the
+	//! reason. Of a COPY whose files the session writes only the query is replaced, and `reason` says why.
 	static bool TryReplace(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator> &plan, string &reason);
+	//! Of a plan that TryReplace replaced.
+	static const QueryStages &StagesOf(const LogicalOperator &plan);
 };
 
 } // namespace merganser

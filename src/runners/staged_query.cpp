@@ -1,7 +1,6 @@
 #include "runners/staged_query.hpp"
 
 #include "exchange/partitioned_rows.hpp"
-#include "runners/stage_runner.hpp"
 
 #include "duckdb/common/vector_operations/vector_operations.hpp"
 #include "duckdb/execution/column_binding_resolver.hpp"
@@ -52,38 +51,23 @@ struct SendState : public GlobalSinkState {
 
 } // namespace
 
-struct StagedQueryState : public GlobalSourceState {
-	explicit StagedQueryState(ClientContext &context) : folder(context) {
-	}
+StagedQueryState::StagedQueryState(ClientContext &context) : folder(context) {
+}
 
-	void Start(QueryRun run) {
-		runner = StageRunner::Make(std::move(run));
-		started = runner.get();
-		runner->Start([this]() {
-			annotated_lock_guard<annotated_mutex> guard(lock);
-			ended = true;
-			UnblockTasks();
-		});
-	}
-	//! HAVE_MORE_OUTPUT once the stages have ended.
-	SourceResultType Wait(const InterruptState &interrupt_state) {
+void StagedQueryState::Start(QueryRun run) {
+	runner = StageRunner::Make(std::move(run));
+	started = runner.get();
+	runner->Start([this]() {
 		annotated_lock_guard<annotated_mutex> guard(lock);
-		return ended ? SourceResultType::HAVE_MORE_OUTPUT : BlockSource(interrupt_state);
-	}
+		ended = true;
+		UnblockTasks();
+	});
+}
 
-	ExchangeFolder folder;
-	//! What other threads may ask for its progress.
-	std::atomic<StageRunner *> started {nullptr};
-	bool ended = false;
-	bool rows_are_there = false;
-	vector<string> files;
-	idx_t next_file = 0;
-	idx_t next_block = 0;
-	unique_ptr<ExchangeFileReader> reader;
-	DataChunk rows;
-	//! Dies first: it calls back.
-	unique_ptr<StageRunner> runner;
-};
+SourceResultType StagedQueryState::Wait(const InterruptState &interrupt_state) {
+	annotated_lock_guard<annotated_mutex> guard(lock);
+	return ended ? SourceResultType::HAVE_MORE_OUTPUT : BlockSource(interrupt_state);
+}
 
 LogicalStagedQuery::LogicalStagedQuery(unique_ptr<QueryStages> stages_p, vector<ColumnBinding> bindings,
                                        vector<LogicalType> types, vector<unique_ptr<LogicalOperator>> sent)
@@ -125,7 +109,7 @@ InsertionOrderPreservingMap<string> LogicalStagedQuery::ParamsToString() const {
 }
 
 PhysicalOperator &LogicalStagedQuery::CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) {
-	auto &result = planner.Make<PhysicalStagedQuery>(types, estimated_cardinality, stages);
+	auto &result = MakeSource(planner);
 	for (idx_t i = 0; i < children.size(); i++) {
 		auto &rows = planner.CreatePlan(*children[i]);
 		auto &send = planner.Make<PhysicalSend>(rows.types, rows.estimated_cardinality, stages->sent[i].partitions);
@@ -133,6 +117,10 @@ PhysicalOperator &LogicalStagedQuery::CreatePlan(ClientContext &context, Physica
 		result.children.push_back(send);
 	}
 	return result;
+}
+
+PhysicalOperator &LogicalStagedQuery::MakeSource(PhysicalPlanGenerator &planner) const {
+	return planner.Make<PhysicalStagedQuery>(types, estimated_cardinality, stages);
 }
 
 PhysicalSend::PhysicalSend(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality, idx_t partitions)
@@ -235,57 +223,66 @@ void PhysicalStagedQuery::TakeFiles(ClientContext &context, StagedQueryState &st
 	state.rows_are_there = true;
 }
 
-SourceResultType PhysicalStagedQuery::ReadRows(ClientContext &context, StagedQueryState &state,
-                                               DataChunk &chunk) const {
-	auto &last = *stages->stages.back();
+bool PhysicalStagedQuery::NextRows(ClientContext &context, StagedQueryState &state) const {
 	while (true) {
 		if (!state.reader) {
 			if (state.next_file >= state.files.size()) {
-				return SourceResultType::FINISHED;
+				return false;
 			}
 			auto &file_system = FileSystem::GetFileSystem(context);
 			state.reader = make_uniq<ExchangeFileReader>(file_system, state.files[state.next_file++]);
 			state.next_block = 0;
-			if (state.reader->Index().types != last.sql_types) {
+			if (state.reader->Index().types != stages->stages.back()->sql_types) {
 				throw InternalException("The last stage returned other types than its plan");
 			}
 		}
 		auto &blocks = state.reader->Index().blocks;
-		if (state.next_block >= blocks.size()) {
-			state.reader.reset();
-			continue;
+		if (state.next_block < blocks.size()) {
+			state.reader->ReadBlock(blocks[state.next_block++], state.rows);
+			return true;
 		}
-		state.reader->ReadBlock(blocks[state.next_block++], state.rows);
-		for (idx_t i = 0; i < types.size(); i++) {
-			if (state.rows.data[i].GetType() == types[i]) {
-				chunk.data[i].Reference(state.rows.data[i]);
-			} else {
-				VectorOperations::Cast(context, state.rows.data[i], chunk.data[i], state.rows.size());
-			}
-		}
-		chunk.SetChildCardinality(state.rows.size());
-		return SourceResultType::HAVE_MORE_OUTPUT;
+		state.reader.reset();
 	}
 }
 
-SourceResultType PhysicalStagedQuery::GetDataInternal(ExecutionContext &context, DataChunk &chunk,
-                                                      OperatorSourceInput &input) const {
-	auto &state = input.global_state.Cast<StagedQueryState>();
+SourceResultType PhysicalStagedQuery::RunToEnd(ClientContext &context, StagedQueryState &state,
+                                               const InterruptState &interrupt_state) const {
 	if (!state.runner) {
 		vector<string> sent_files;
 		for (auto &child : children) {
 			sent_files.push_back(child.get().Cast<PhysicalSend>().File());
 		}
-		state.Start({context.client, stages, state.folder, std::move(sent_files)});
+		state.Start({context, stages, state.folder, std::move(sent_files)});
 	}
 	if (!state.rows_are_there) {
-		auto result = state.Wait(input.interrupt_state);
+		auto result = state.Wait(interrupt_state);
 		if (result != SourceResultType::HAVE_MORE_OUTPUT) {
 			return result;
 		}
-		TakeFiles(context.client, state);
+		TakeFiles(context, state);
 	}
-	return ReadRows(context.client, state, chunk);
+	return SourceResultType::HAVE_MORE_OUTPUT;
+}
+
+SourceResultType PhysicalStagedQuery::GetDataInternal(ExecutionContext &context, DataChunk &chunk,
+                                                      OperatorSourceInput &input) const {
+	auto &state = input.global_state.Cast<StagedQueryState>();
+	auto result = RunToEnd(context.client, state, input.interrupt_state);
+	if (result != SourceResultType::HAVE_MORE_OUTPUT) {
+		return result;
+	}
+	if (!NextRows(context.client, state)) {
+		return SourceResultType::FINISHED;
+	}
+	for (idx_t i = 0; i < types.size(); i++) {
+		if (state.rows.data[i].GetType() == types[i]) {
+			chunk.data[i].Reference(state.rows.data[i]);
+		} else {
+			VectorOperations::Cast(context.client, state.rows.data[i], chunk.data[i], state.rows.size());
+		}
+	}
+	chunk.SetChildCardinality(state.rows.size());
+	return SourceResultType::HAVE_MORE_OUTPUT;
 }
 
 } // namespace merganser

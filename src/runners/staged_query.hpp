@@ -11,11 +11,14 @@
 
 #pragma once
 
+#include "exchange/exchange_file.hpp"
 #include "runners/exchange_folder.hpp"
-#include "stages/stage.hpp"
+#include "runners/stage_runner.hpp"
 
 #include "duckdb/execution/physical_operator.hpp"
 #include "duckdb/planner/operator/logical_extension_operator.hpp"
+
+#include <atomic>
 
 namespace merganser {
 
@@ -40,10 +43,13 @@ public:
 	}
 
 protected:
+	shared_ptr<QueryStages> stages;
+
 	void ResolveTypes() override;
+	//! The operator that runs the stages, without those that send rows.
+	virtual PhysicalOperator &MakeSource(PhysicalPlanGenerator &planner) const;
 
 private:
-	shared_ptr<QueryStages> stages;
 	vector<ColumnBinding> output_bindings;
 	vector<LogicalType> output_types;
 };
@@ -76,7 +82,27 @@ private:
 	const idx_t partitions;
 };
 
-struct StagedQueryState;
+struct StagedQueryState : public GlobalSourceState {
+	explicit StagedQueryState(ClientContext &context);
+
+	void Start(QueryRun run);
+	//! HAVE_MORE_OUTPUT once the stages have ended.
+	SourceResultType Wait(const InterruptState &interrupt_state);
+
+	ExchangeFolder folder;
+	//! What other threads may ask for its progress.
+	std::atomic<StageRunner *> started {nullptr};
+	bool ended = false;
+	bool rows_are_there = false;
+	vector<string> files;
+	idx_t next_file = 0;
+	idx_t next_block = 0;
+	unique_ptr<ExchangeFileReader> reader;
+	//! The last rows that were read.
+	DataChunk rows;
+	//! Dies first: it calls back.
+	unique_ptr<StageRunner> runner;
+};
 
 class PhysicalStagedQuery : public PhysicalOperator {
 public:
@@ -100,11 +126,16 @@ protected:
 	SourceResultType GetDataInternal(ExecutionContext &context, DataChunk &chunk,
 	                                 OperatorSourceInput &input) const override;
 
+	//! Starts the stages and waits for them; HAVE_MORE_OUTPUT once the rows of the last one are there.
+	SourceResultType RunToEnd(ClientContext &context, StagedQueryState &state,
+	                          const InterruptState &interrupt_state) const;
+	//! Reads the next rows of the last stage into `state.rows`; false after the last.
+	bool NextRows(ClientContext &context, StagedQueryState &state) const;
+
 private:
 	shared_ptr<QueryStages> stages;
 
 	void TakeFiles(ClientContext &context, StagedQueryState &state) const;
-	SourceResultType ReadRows(ClientContext &context, StagedQueryState &state, DataChunk &chunk) const;
 };
 
 } // namespace merganser

@@ -4,6 +4,7 @@
 #include "stages/plan_columns.hpp"
 #include "stages/plan_copy.hpp"
 #include "stages/sliced_files.hpp"
+#include "stages/sliced_tables.hpp"
 
 #include "duckdb/catalog/catalog_entry/table_catalog_entry.hpp"
 #include "duckdb/planner/operator/list.hpp"
@@ -31,19 +32,32 @@ Partitioning StagePlanner::CutScan(Slot &op) {
 		Send(op, ReadMode::PARTITION);
 		return {Distribution::SPLIT, {}};
 	}
+	return ReadSlices(get, std::move(*scan));
+}
+
+Partitioning StagePlanner::ReadSlices(LogicalGet &get, SlicedScan scan) {
 	idx_t width = 0;
 	for (auto &column : get.GetColumnIds()) {
 		width += PlanColumns::Width(get.GetColumnType(column));
 	}
-	scan->width = scan->rows_are_known ? MaxValue<idx_t>(width, 1) : 1;
-	input_bytes += scan->Size() * scan->width;
-	scan->name = SlicedFiles::Relation(get);
-	sliced.emplace(op.get(), std::move(*scan));
+	scan.width = scan.rows_are_known ? MaxValue<idx_t>(width, 1) : 1;
+	input_bytes += scan.Size() * scan.width;
+	scan.name = SlicedFiles::Relation(get);
+	sliced.emplace(&get, std::move(scan));
 	SlicedFiles::ReadSlice(get);
 	return {Distribution::SPLIT, {}};
 }
 
 Partitioning StagePlanner::CutSessionRows(Slot &op) {
+	auto &original = op->Cast<LogicalSessionRows>().Original();
+	auto scan = original.type == LogicalOperatorType::LOGICAL_GET
+	                ? SlicedTables::TrySlice(context, original.Cast<LogicalGet>())
+	                : nullptr;
+	if (scan) {
+		op = SlicedTables::CopyOf(original.Cast<LogicalGet>());
+		op->ResolveOperatorTypes();
+		return ReadSlices(op->Cast<LogicalGet>(), std::move(*scan));
+	}
 	Send(op, ReadMode::PARTITION);
 	return {Distribution::SPLIT, {}};
 }

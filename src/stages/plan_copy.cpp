@@ -69,6 +69,13 @@ LogicalSessionRows::LogicalSessionRows(unique_ptr<LogicalOperator> &original) : 
 }
 
 unique_ptr<LogicalOperator> LogicalSessionRows::TakeOriginal() {
+	// DuckDB lets a scan leave out row groups that an OFFSET above it skips; in stages, the OFFSET counts them.
+	if (original->type == LogicalOperatorType::LOGICAL_GET) {
+		auto &scan = original->Cast<LogicalGet>();
+		if (scan.function.set_scan_order) {
+			scan.function.set_scan_order(nullptr, scan.bind_data.get());
+		}
+	}
 	return std::move(original);
 }
 

@@ -31,8 +31,11 @@ bool IsText(const LogicalGet &get) {
 	return names.count(get.function.GetName().GetIdentifierName()) > 0 && !stores_rejects;
 }
 
-string Source(const LogicalGet &get) {
-	auto result = get.function.GetName().GetIdentifierName() + "(" + get.parameters[0].ToSQLString();
+//! More paths than these are not written into SQL.
+const idx_t MOST_PATHS = 64;
+
+string Source(const LogicalGet &get, const string &files) {
+	auto result = get.function.GetName().GetIdentifierName() + "(" + files;
 	for (auto &parameter : get.named_parameters) {
 		result += ", " + parameter.first.GetIdentifierName() + " := " + parameter.second.ToSQLString();
 	}
@@ -89,6 +92,43 @@ vector<SlicedScan::File> InOrder(const vector<OpenFileInfo> &files,
 	return result;
 }
 
+vector<string> ListedPaths(const Value &files) {
+	vector<string> result;
+	if (files.type().id() == LogicalTypeId::LIST) {
+		for (auto &path : ListValue::GetChildren(files)) {
+			result.push_back(path.ToString());
+		}
+	}
+	return result;
+}
+
+//! The name of a variable that holds `paths`.
+string AddList(SlicedScan &scan, const LogicalGet &get, vector<string> paths) {
+	for (auto &list : scan.lists) {
+		if (list.paths == paths) {
+			return list.variable;
+		}
+	}
+	auto variable = StringUtil::Format("merganser_files_%llu_%llu", get.table_index.index, scan.lists.size() + 1);
+	scan.lists.push_back({variable, std::move(paths)});
+	return variable;
+}
+
+void ReferToLists(SlicedScan &scan, const LogicalGet &get) {
+	auto listed = ListedPaths(get.parameters[0]);
+	if (listed.size() > MOST_PATHS) {
+		auto variable = AddList(scan, get, std::move(listed));
+		scan.source_in_tasks = Source(get, "getvariable('" + variable + "')");
+	}
+	if (scan.files.size() > MOST_PATHS) {
+		vector<string> paths;
+		for (auto &file : scan.files) {
+			paths.push_back(file.path);
+		}
+		scan.files_variable = AddList(scan, get, std::move(paths));
+	}
+}
+
 } // namespace
 
 bool SlicedFiles::MaySlice(const LogicalGet &get) {
@@ -116,16 +156,21 @@ bool SlicedFiles::MaySlice(const LogicalGet &get) {
 	return true;
 }
 
+vector<OpenFileInfo> SlicedFiles::Files(const LogicalGet &get) {
+	return get.bind_data->Cast<MultiFileBindData>().file_list->GetAllFiles();
+}
+
 unique_ptr<SlicedScan> SlicedFiles::TrySlice(ClientContext &context, const LogicalGet &get) {
 	if (!MaySlice(get)) {
 		return nullptr;
 	}
-	auto files = get.bind_data->Cast<MultiFileBindData>().file_list->GetAllFiles();
+	auto files = Files(get);
 	auto result = make_uniq<SlicedScan>();
 	result->rows_are_known = IsParquet(get);
 	result->whole_files = !result->rows_are_known;
 	result->files = InOrder(files, IsParquet(get) ? ReadFooters(context, files) : ReadSizes(context, files));
-	result->source = Source(get);
+	result->source = Source(get, get.parameters[0].ToSQLString());
+	ReferToLists(*result, get);
 	return result;
 }
 

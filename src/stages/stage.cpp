@@ -15,7 +15,8 @@ idx_t CutPoint(idx_t position, const SlicedScan::File &file, bool at_row_groups)
 	if (!at_row_groups || file.row_groups == 0 || position >= file.size) {
 		return MinValue(position, file.size);
 	}
-	auto group = MaxValue<idx_t>((file.size + file.row_groups - 1) / file.row_groups, 1);
+	auto group =
+	    file.group_rows > 0 ? file.group_rows : MaxValue<idx_t>((file.size + file.row_groups - 1) / file.row_groups, 1);
 	return MinValue((position + group / 2) / group * group, file.size);
 }
 
@@ -71,27 +72,51 @@ vector<SlicedScan::Piece> SlicedScan::Pieces(const Shares &shares, idx_t of) con
 	return result;
 }
 
+//! Not IN, which DuckDB turns into a join where the list is long.
+string SlicedScan::SelectFiles(const vector<idx_t> &whole) const {
+	string paths;
+	if (files_variable.empty()) {
+		vector<string> quoted;
+		for (auto file : whole) {
+			quoted.push_back(Quoted(files[file].path));
+		}
+		paths = "[" + StringUtil::Join(quoted, ", ") + "]";
+	} else {
+		paths = StringUtil::Format("getvariable(%s)[%llu:%llu]", Quoted(files_variable), whole.front() + 1,
+		                           whole.back() + 1);
+	}
+	return "list_position(" + paths + ", filename) IS NOT NULL";
+}
+
 string SlicedScan::SliceSql(const Shares &shares, idx_t of) const {
-	auto all_columns = "SELECT * FROM " + source + " WHERE ";
-	vector<string> whole;
+	auto all_columns = "SELECT * FROM " + (source_in_tasks.empty() ? source : source_in_tasks) + " WHERE ";
+	vector<idx_t> whole;
 	vector<string> selects;
 	auto add_whole = [&]() {
 		if (!whole.empty()) {
-			selects.push_back(all_columns + "filename IN (" + StringUtil::Join(whole, ", ") + ")");
+			selects.push_back(all_columns + SelectFiles(whole));
 			whole.clear();
 		}
 	};
 	for (auto &piece : Pieces(shares, of)) {
-		auto path = Quoted(piece.file.get().path);
-		if (piece.start == 0 && piece.end == piece.file.get().size) {
-			whole.push_back(path);
+		auto &file = piece.file.get();
+		if (by_row_id) {
+			selects.push_back(StringUtil::Format("SELECT *, rowid FROM %s WHERE rowid BETWEEN %llu AND %llu", source,
+			                                     piece.start, piece.end - 1));
+			continue;
+		}
+		if (piece.start == 0 && piece.end == file.size) {
+			whole.push_back(NumericCast<idx_t>(&file - files.data()));
 			continue;
 		}
 		add_whole();
 		selects.push_back(all_columns + StringUtil::Format("filename = %s AND file_row_number BETWEEN %llu AND %llu",
-		                                                   path, piece.start, piece.end - 1));
+		                                                   Quoted(file.path), piece.start, piece.end - 1));
 	}
 	add_whole();
+	if (selects.empty() && by_row_id) {
+		return "SELECT *, rowid FROM " + source + " WHERE false";
+	}
 	return selects.empty() ? all_columns + "false" : StringUtil::Join(selects, " UNION ALL ");
 }
 
@@ -102,6 +127,9 @@ string StageInput::Name() const {
 }
 
 string Stage::PartitioningText() const {
+	if (!files.empty()) {
+		return "files";
+	}
 	if (!keys.empty()) {
 		return StringUtil::Format("hash of %llu columns into %llu", keys.size(), partitions);
 	}
@@ -114,7 +142,8 @@ string Stage::PartitioningText() const {
 string Stage::InputsText() const {
 	vector<string> result;
 	for (auto &scan : scans) {
-		result.push_back(StringUtil::Format("%llu files in slices", scan.files.size()));
+		result.push_back(scan.by_row_id ? "a table in slices"
+		                                : StringUtil::Format("%llu files in slices", scan.files.size()));
 	}
 	for (auto &input : inputs) {
 		auto mode = input.mode == ReadMode::ALL ? "all of " : "";
@@ -131,12 +160,16 @@ string Stage::ReasonText() const {
 string Stage::Sql() const {
 	vector<string> relations;
 	for (auto &scan : scans) {
-		relations.push_back(scan.name + " AS (SELECT * FROM " + scan.source + ")");
+		auto columns = scan.by_row_id ? "*, rowid" : "*";
+		relations.push_back(scan.name + " AS (SELECT " + columns + " FROM " + scan.source + ")");
 	}
 	return (relations.empty() ? "" : "WITH " + StringUtil::Join(relations, ", ") + " ") + query->ToString();
 }
 
 string Stage::WriteOptions() const {
+	if (!files.empty()) {
+		return files;
+	}
 	string result = "FORMAT merganser_exchange";
 	if (partition_number.IsValid()) {
 		result += ", PARTITION_NUMBER c" + to_string(partition_number.GetIndex());

@@ -56,17 +56,42 @@ struct Shares {
 	}
 };
 
-//! A file scan whose rows the tasks of a stage divide among them.
+//! A database file that workers of other processes attach for reading.
+struct DatabaseFile {
+	//! What they call it.
+	string name;
+	string path;
+	//! Of the file as the session sees it; `changed` in nanoseconds since 1970.
+	idx_t bytes;
+	idx_t changed;
+	uint64_t device;
+};
+
+//! Paths too many for SQL: tasks have them in a variable.
+struct FileList {
+	string variable;
+	vector<string> paths;
+};
+
+//! A scan of files, or of a table in a file, whose rows the tasks of a stage divide among them.
 struct SlicedScan {
 	//! The relation that stands for the scan in the SQL of the stage.
 	string name;
-	//! FROM clause of the whole scan: read_parquet(...).
+	//! FROM clause of the whole scan: read_parquet(...), or a table.
 	string source;
+	//! The same in a task, where it differs: with variables instead of lists.
+	string source_in_tasks;
+	//! The variables.
+	vector<FileList> lists;
+	//! The one that has the paths of `files`, in their order; empty where SQL has them.
+	string files_variable;
 	struct File {
 		string path;
 		//! Rows, or bytes where `whole_files` are divided whose rows are not known.
 		idx_t size;
 		idx_t row_groups;
+		//! Rows of each row group but the last; 0 where they differ.
+		idx_t group_rows = 0;
 	};
 	vector<File> files;
 	//! Every file is read by one task.
@@ -74,6 +99,10 @@ struct SlicedScan {
 	bool rows_are_known = true;
 	//! Bytes of a row in the columns that are read, about; 1 where sizes are bytes.
 	idx_t width = 1;
+	//! The one file is a table, and its rows are ranges of row ids.
+	bool by_row_id = false;
+	//! Only where workers attach it.
+	unique_ptr<DatabaseFile> database;
 
 	//! Rows start to end - 1 of a file.
 	struct Piece {
@@ -89,6 +118,10 @@ struct SlicedScan {
 	vector<Piece> Pieces(const Shares &shares, idx_t of) const;
 	//! SELECT of these slices, `of` as many; contiguous rows, cut at row groups where there are enough of them.
 	string SliceSql(const Shares &shares, idx_t of) const;
+
+private:
+	//! Selects whole files, in their order; those between them have no rows.
+	string SelectFiles(const vector<idx_t> &whole) const;
 };
 
 //! Rows of the session's own process (tables, data frames), which the coordinator writes as an exchange file.
@@ -130,6 +163,8 @@ struct Stage {
 	//! Why the stage ends here, and why it runs as it does.
 	vector<string> reasons;
 	unique_ptr<QueryNode> query;
+	//! Instead of an exchange of its rows: options of the COPY that writes them as files and returns the list of these.
+	string files;
 
 	//! "hash(2 keys) into 8", "gather", ...
 	string PartitioningText() const;

@@ -74,6 +74,7 @@ private:
 
 	Partitioning Cut(Slot &op);
 	Partitioning CutScan(Slot &op);
+	Partitioning ReadSlices(LogicalGet &get, SlicedScan scan);
 	Partitioning CutUnary(Slot &op);
 	Partitioning CutProjection(Slot &op);
 	Partitioning CutAggregate(Slot &op);

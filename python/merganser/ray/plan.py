@@ -15,6 +15,16 @@ class Input:
 
 
 @dataclass(frozen=True)
+class Database:
+    """A database file that workers attach for reading; `changed` is its time in nanoseconds."""
+
+    name: str
+    path: str
+    bytes: int
+    changed: int
+
+
+@dataclass(frozen=True)
 class FilesOf:
     """Stands in SQL for the list of the exchange files of an input."""
 
@@ -58,6 +68,8 @@ class Plan:
     sent: list[str]
     settings: dict[str, str]
     extensions: list[str]
+    lists: dict[str, list[str]]
+    databases: list[Database]
     stages: list[Stage]
 
     def setting(self, name: str, default: str) -> str:
@@ -87,6 +99,8 @@ def read_plan(document: dict[str, Any]) -> Plan:
         sent=document["sent"],
         settings=document["settings"],
         extensions=document["extensions"],
+        lists=document["lists"],
+        databases=[Database(**database) for database in document["databases"]],
         stages=stages,
     )
 

@@ -6,6 +6,7 @@ each task is accepted, and readers are told its exact path. Where a reader finds
 the task that wrote it runs again, then the reader.
 """
 
+import base64
 import shutil
 import statistics
 import time
@@ -20,7 +21,7 @@ from merganser.ray.failures import PASSING, QueryFailure, split_message
 from merganser.ray.plan import Decision, Input, Plan, Stage
 from merganser.ray.progress import Progress
 from merganser.ray.report import report_of
-from merganser.ray.worker import CHUNK_BYTES, ExchangeFile, Outcome, Task, remove_empty_folders, write_file
+from merganser.ray.worker import CHUNK_BYTES, ExchangeFile, Outcome, Secret, Task, remove_empty_folders, write_file
 
 POLL_SECONDS = 0.05
 NODE_CHECK_SECONDS = 1.0
@@ -40,6 +41,8 @@ class Session(Protocol):
     """What the query asks the process it belongs to."""
 
     def is_cancelled(self) -> bool: ...
+
+    def secrets(self) -> list[dict[str, str]]: ...
 
     def stage_ended(self, stage: int, partition_bytes: list[int]) -> None: ...
 
@@ -95,6 +98,9 @@ class Query:
         self.cluster = cluster
         self.plan = plan
         self.session = session
+        self.secrets = tuple(
+            Secret(secret["name"], secret["type"], base64.b64decode(secret["secret"])) for secret in session.secrets()
+        )
         self.name = "/".join(Path(plan.folder).parts[-2:])
         self.fetch = not plan.switch("merganser_exchange_shared", True)
         self.most_attempts = int(plan.setting("merganser_task_attempts", "4"))
@@ -110,6 +116,8 @@ class Query:
         self.comebacks: dict[Any, tuple[Member, float]] = {}
         self.nodes_checked = time.monotonic()
         self.sent: list[ExchangeFile] = []
+        #: Objects of Ray, so that a list goes to a node once.
+        self.lists: dict[str, list[Any]] = {}
 
     def run(self) -> list[str]:
         """Returns the exchange files of the last stage; raises QueryFailure or Cancelled. Leaves nothing that runs."""
@@ -137,6 +145,7 @@ class Query:
     def start(self) -> None:
         self.members = {member.node: member for member in self.cluster.workers(limits_of(self.plan))}
         self.sent = [self.sent_file(path) for path in self.plan.sent]
+        self.lists = {name: [ray.put(paths)] for name, paths in self.plan.lists.items()}
 
     def step(self) -> None:
         if self.session.is_cancelled():
@@ -226,6 +235,9 @@ class Query:
             partitions=stage.partitions,
             settings=self.settings,
             extensions=self.plan.extensions,
+            secrets=self.secrets,
+            databases=self.plan.databases,
+            lists=self.lists,
             max_exchange_bytes=self.max_exchange_bytes,
             fetch=self.fetch,
         )

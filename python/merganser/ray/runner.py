@@ -80,6 +80,9 @@ class Session:
     def is_cancelled(self) -> bool:
         return self.runner.is_cancelled(self.number)
 
+    def secrets(self) -> list[dict[str, str]]:
+        return native.query_secrets(self.runner.extension, self.number)
+
     def stage_ended(self, stage: int, partition_bytes: list[int]) -> None:
         native.stage_ended(self.runner.extension, self.number, stage, partition_bytes)
 

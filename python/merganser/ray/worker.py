@@ -24,11 +24,12 @@ from typing import Any
 
 import ray
 
-from merganser.ray.plan import Statement, as_sql, as_text
+from merganser.ray.plan import Database, Statement, as_sql, as_text
 
 CHUNK_BYTES = 8 << 20
 LEAST_FREE_BYTES = 64 << 20
 WATCH_SECONDS = 0.1
+SEND_ROWS = "attach it anew, or SET merganser_exchange_shared = false, and the session sends the rows"
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,15 @@ class ExchangeFile:
 
 
 @dataclass(frozen=True)
+class Secret:
+    """A secret of the session, for merganser_take_secret."""
+
+    name: str
+    type: str
+    value: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Task:
     """One attempt at a task."""
 
@@ -75,6 +85,10 @@ class Task:
     partitions: int
     settings: dict[str, str]
     extensions: list[str]
+    secrets: tuple[Secret, ...]
+    databases: list[Database]
+    #: Variables with long lists of files, as objects of Ray.
+    lists: dict[str, list[Any]]
     max_exchange_bytes: int
     #: Whether nodes share no storage.
     fetch: bool
@@ -279,6 +293,31 @@ class Worker:
                 self.missing_extensions[name] = str(error)
         for name, value in task.settings.items():
             cursor.execute(f"SET SESSION {name} = {value}")
+        for secret in task.secrets:
+            try:
+                cursor.execute("SELECT merganser_take_secret($1)", [secret.value]).fetchall()
+            except duckdb.Error as error:
+                raise Refused(
+                    f'the worker on {self.host} cannot take the secret "{secret.name}" of type {secret.type}, which '
+                    f"the files of this query need: {error}\nSET merganser_runner = '' runs the query in DuckDB alone"
+                ) from None
+        for name, (paths,) in task.lists.items():
+            cursor.execute(f"SET VARIABLE {name} = $1", [ray.get(paths)])
+        for database in task.databases:
+            self.attach(cursor, database)
+
+    def attach(self, cursor: Any, database: Database) -> None:
+        """A worker keeps what it has attached: another version of the file has another name."""
+        try:
+            status = os.stat(database.path)
+        except OSError as error:
+            why = f"the worker on {self.host} does not see an attached database: {error}"
+            raise Refused(f"{why}; {SEND_ROWS}") from None
+        if (status.st_size, status.st_mtime_ns) != (database.bytes, database.changed):
+            why = f'the worker on {self.host} sees another version of the attached database "{database.path}"'
+            raise Refused(f"{why}; {SEND_ROWS}")
+        with self.lock:
+            cursor.execute(f"ATTACH IF NOT EXISTS {as_text(database.path)} AS {database.name} (READ_ONLY)")
 
     @contextmanager
     def watched(self, running: Running) -> Iterator[Running]:

@@ -2,8 +2,12 @@
 #include "runners/foreign_runner.hpp"
 #include "runners/run_report.hpp"
 
+#include "duckdb/catalog/catalog_transaction.hpp"
+#include "duckdb/main/secret/secret_manager.hpp"
+
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <thread>
 
 using merganser::OpenDatabase;
@@ -128,6 +132,31 @@ TEST_CASE("A runner learns that its query was interrupted", "[foreign_runner]") 
 	provider.join();
 	REQUIRE(result->GetErrorObject().Type() == duckdb::ExceptionType::INTERRUPT);
 	REQUIRE(was_cancelled);
+}
+
+TEST_CASE("A secret that cannot be written ends the query of a runner elsewhere", "[foreign_runner]") {
+	DatabaseWithRunner database(EndAtOnce);
+	next_outcome = R"({"files": []})";
+	submitted_plan.clear();
+	database.Run("SET merganser_runner = ''");
+	database.Run("COPY t TO 'test_foreign_runner_1.parquet'; COPY t TO 'test_foreign_runner_2.parquet'");
+	database.Run("SET merganser_runner = 'elsewhere'");
+	auto &context = *database.connection.context;
+	context.RunFunctionInTransaction([&]() {
+		auto secret = duckdb::make_uniq<duckdb::BaseSecret>(duckdb::vector<duckdb::string> {"test_foreign_runner_"},
+		                                                    duckdb::Identifier("http"), duckdb::Identifier("config"),
+		                                                    duckdb::Identifier("of_this_process"));
+		duckdb::SecretManager::Get(context).RegisterSecret(
+		    duckdb::CatalogTransaction::GetSystemCatalogTransaction(context), std::move(secret),
+		    duckdb::OnCreateConflict::ERROR_ON_CONFLICT, duckdb::SecretPersistType::TEMPORARY);
+	});
+	auto result = database.connection.Query("SELECT sum(i) FROM 'test_foreign_runner_*.parquet'");
+	std::remove("test_foreign_runner_1.parquet");
+	std::remove("test_foreign_runner_2.parquet");
+	REQUIRE_THAT(result->GetError(),
+	             Catch::Contains("The secret \"of_this_process\" of type http cannot leave this process"));
+	REQUIRE(submitted_plan.empty());
+	REQUIRE_FALSE(database.Query()->HasError());
 }
 
 TEST_CASE("A runner nobody registered is refused by name", "[foreign_runner]") {

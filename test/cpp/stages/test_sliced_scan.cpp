@@ -74,7 +74,8 @@ TEST_CASE("Whole files are not cut", "[sliced_scan]") {
 	scan.whole_files = true;
 	REQUIRE(scan.Pieces({0, 1}, 2).size() == 2);
 	REQUIRE(scan.Pieces({1, 2}, 2).size() == 1);
-	REQUIRE(scan.SliceSql({0, 1}, 2) == "SELECT * FROM read_parquet('*') WHERE filename IN ('a', 'b')");
+	REQUIRE(scan.SliceSql({0, 1}, 2) ==
+	        "SELECT * FROM read_parquet('*') WHERE list_position(['a', 'b'], filename) IS NOT NULL");
 	scan.rows_are_known = false;
 	REQUIRE(scan.Rows() == 0);
 	REQUIRE(scan.Size() == 300);
@@ -83,9 +84,32 @@ TEST_CASE("Whole files are not cut", "[sliced_scan]") {
 TEST_CASE("A slice without rows is empty, and paths are quoted", "[sliced_scan]") {
 	auto scan = Scan({{"it's", 3, 1}});
 	REQUIRE(scan.SliceSql({0, 1}, 64) == "SELECT * FROM read_parquet('*') WHERE false");
-	REQUIRE(scan.SliceSql({0, 1}, 1) == "SELECT * FROM read_parquet('*') WHERE filename IN ('it''s')");
+	REQUIRE(scan.SliceSql({0, 1}, 1) ==
+	        "SELECT * FROM read_parquet('*') WHERE list_position(['it''s'], filename) IS NOT NULL");
 	REQUIRE(scan.SliceSql({1, 2}, 2) ==
 	        "SELECT * FROM read_parquet('*') WHERE filename = 'it''s' AND file_row_number BETWEEN 1 AND 2");
+}
+
+TEST_CASE("Files of a variable are selected by their positions", "[sliced_scan]") {
+	auto scan = Scan({{"a", 2, 1}, {"b", 2, 1}, {"c", 0, 0}, {"d", 2, 1}, {"e", 2, 1}});
+	scan.whole_files = true;
+	scan.source_in_tasks = "read_parquet(getvariable('v'))";
+	scan.files_variable = "v";
+	REQUIRE(scan.SliceSql({0, 1}, 2) == "SELECT * FROM read_parquet(getvariable('v')) WHERE "
+	                               "list_position(getvariable('v')[1:2], filename) IS NOT NULL");
+	REQUIRE(scan.SliceSql({1, 2}, 2) == "SELECT * FROM read_parquet(getvariable('v')) WHERE "
+	                               "list_position(getvariable('v')[4:5], filename) IS NOT NULL");
+}
+
+TEST_CASE("A table is cut into ranges of row ids, at row groups", "[sliced_scan]") {
+	auto scan = Scan({{"t", 1000, 10, 110}});
+	scan.by_row_id = true;
+	scan.source = "db.main.t";
+	RequireComplete(scan, 4);
+	REQUIRE(scan.SliceSql({0, 1}, 4) == "SELECT *, rowid FROM db.main.t WHERE rowid BETWEEN 0 AND 219");
+	REQUIRE(scan.SliceSql({3, 4}, 4) == "SELECT *, rowid FROM db.main.t WHERE rowid BETWEEN 770 AND 999");
+	scan.files = {{"t", 0, 0}};
+	REQUIRE(scan.SliceSql({1, 2}, 4) == "SELECT *, rowid FROM db.main.t WHERE false");
 }
 
 } // namespace merganser

@@ -30,6 +30,20 @@ class FaultyWorker(Worker):
                 getattr(self, action)(task)
         return outcome
 
+    def configuration(self) -> dict:
+        return {**super().configuration(), "allow_unredacted_secrets": "true"}
+
+    def prepare(self, cursor, task: Task) -> None:
+        """Where a test asks for it, tells what secrets the task has."""
+        super().prepare(cursor, task)
+        told = faults_folder(self).parent / "secrets"
+        if told.exists():
+            secrets = cursor.execute(
+                "SELECT name, storage, secret_string FROM duckdb_secrets(redact := false)"
+            ).fetchall()
+            with open(told, "a") as file:
+                file.write(f"{task.stage} {task.task} {sorted(secrets)}\n")
+
     @ray.method(concurrency_group="control")
     def process(self) -> int:
         return os.getpid()

@@ -2,6 +2,8 @@
 
 import duckdb
 import merganser
+import pandas
+import pyarrow.dataset
 import pytest
 from staged import check, cut_everything, reasons
 
@@ -86,12 +88,15 @@ def test_columns_that_name_the_file(connection, tmp_path):
         assert check(connection, f"SELECT {column}, sum(i) FROM {source} GROUP BY ALL") == 4
 
 
-def test_databases_attached_for_reading(connection, tmp_path):
+def test_row_groups_an_offset_skips(connection, tmp_path):
+    rows = "SELECT i, 'x' || i AS s FROM range(500000) r(i)"
+    connection.execute(f"CREATE TABLE t AS {rows}")
     with duckdb.connect(tmp_path / "other.duckdb") as other:
-        other.execute(f"CREATE TABLE t AS {ROWS.format(0, 9000)}")
+        other.execute(f"CREATE TABLE t AS {rows}")
     connection.execute(f"ATTACH '{tmp_path}/other.duckdb' AS other (READ_ONLY)")
-    assert check(connection, QUERY.format(source="other.t")) == 4
-    assert check(connection, "SELECT i FROM other.t WHERE i % 1000 = 7") == 4
+    for table in ("t", "other.t"):
+        assert check(connection, f"SELECT i, s FROM {table} ORDER BY i LIMIT 5 OFFSET 300000", ordered=True) == 4
+        assert check(connection, f"SELECT i FROM {table} ORDER BY i DESC LIMIT 3 OFFSET 499998", ordered=True) == 4
 
 
 def test_tables_of_the_session(connection):
@@ -100,17 +105,60 @@ def test_tables_of_the_session(connection):
     assert check(connection, "SELECT name, count(*), sum(i) FROM t JOIN names USING (g) GROUP BY name") == 4
 
 
-def test_arrow_tables_and_relations_of_the_session(connection):
-    arrow = connection.sql(ROWS.format(0, 5000)).to_arrow_table()
+@pytest.mark.parametrize("kind", ["data frame", "arrow table", "relation", "registered"])
+def test_objects_of_the_process(connection, kind):
+    """They are sent within merganser_send_max_bytes; with more, the query stays in DuckDB, with the reason."""
     relation = connection.sql(ROWS.format(0, 5000))
-    assert arrow.num_rows == len(relation) == 5000
-    for source in ("arrow", "relation"):
-        query = QUERY.format(source=source)
-        connection.execute("SET merganser_runner = ''")
-        expected = sorted(connection.execute(query).fetchall())
-        connection.execute("SET merganser_runner = 'local'")
-        assert "Staged Query" in connection.execute(f"EXPLAIN {query}").fetchall()[0][1]
-        assert sorted(connection.execute(query).fetchall()) == expected
+    source = {
+        "data frame": lambda: relation.df(),
+        "arrow table": lambda: relation.to_arrow_table(),
+        "relation": lambda: relation,
+        "registered": lambda: connection.register("registered", relation.df()) and "registered",
+    }[kind]()
+    assert source is not None
+    query = QUERY.format(source="registered" if kind == "registered" else "source")
+    expected = sorted(connection.execute(query).fetchall())
+    connection.execute("SET merganser_runner = 'local'")
+    assert "Staged Query" in connection.execute(f"EXPLAIN {query}").fetchall()[0][1]
+    assert sorted(connection.execute(query).fetchall()) == expected
+    connection.execute("SET merganser_send_max_bytes = 1000")
+    assert "Staged Query" not in connection.execute(f"EXPLAIN {query}").fetchall()[0][1]
+    decision = connection.execute(
+        "SELECT text FROM merganser_explain($1) WHERE section = 'decision' AND item = 'stages'", [query]
+    ).fetchall()[0][0]
+    assert "would send about" in decision and "more than merganser_send_max_bytes = 1000" in decision
+    assert sorted(connection.execute(query).fetchall()) == expected
+
+
+def test_an_arrow_dataset(connection):
+    dataset = pyarrow.dataset.dataset(connection.sql(ROWS.format(0, 5000)).to_arrow_table())
+    assert dataset.count_rows() == 5000
+    query = QUERY.format(source="dataset")
+    expected = sorted(connection.execute(query).fetchall())
+    connection.execute("SET merganser_runner = 'local'")
+    assert "Staged Query" in connection.execute(f"EXPLAIN {query}").fetchall()[0][1]
+    assert sorted(connection.execute(query).fetchall()) == expected
+
+
+def test_types_of_data_frames(connection):
+    """Categories, times with zones, nested objects and missing values come back as DuckDB reads them."""
+    frame = pandas.DataFrame(
+        {
+            "i": range(1000),
+            "category": pandas.Categorical(["a", "b", None, "d"] * 250),
+            "z": pandas.date_range("2026-11-30", periods=1000, freq="h", tz="Asia/Kathmandu"),
+            "l": [[1, 2], None, [], [3]] * 250,
+            "f": [1.5, float("nan"), None, -0.0] * 250,
+        }
+    )
+    assert len(frame) == 1000
+    query = (
+        "SELECT category::VARCHAR AS c, min(z), max(z), count(f), sum(len(l)), count(*) FROM frame GROUP BY category"
+    )
+    expected = sorted(connection.execute(query).fetchall(), key=repr)
+    connection.execute("SET merganser_runner = 'local'")
+    assert "Staged Query" in connection.execute(f"EXPLAIN {query}").fetchall()[0][1]
+    assert sorted(connection.execute(query).fetchall(), key=repr) == expected
 
 
 def test_a_limit_on_what_is_sent(connection):

@@ -1,0 +1,106 @@
+"""Sources that workers read themselves, and those the session sends."""
+
+import duckdb
+import merganser
+import pandas
+import pyarrow
+import pytest
+from merganser.ray import query as query_module
+
+pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("default")]
+
+
+def inputs(session, query: str) -> str:
+    return session.execute("SELECT inputs FROM merganser_stages($1)", [query]).fetchall()[0][0]
+
+
+@pytest.fixture
+def tasks(monkeypatch) -> list:
+    """What is sent to workers."""
+    sent: list = []
+    message = query_module.Query.message
+
+    def keep(query, *arguments):
+        sent.append(message(query, *arguments))
+        return sent[-1]
+
+    monkeypatch.setattr(query_module.Query, "message", keep)
+    return sent
+
+
+def test_many_files(session, tasks, within, tmp_path):
+    session.execute("SET merganser_runner = ''")
+    session.execute(
+        f"COPY (SELECT i, i AS p FROM range(300) r(i)) TO '{tmp_path}/many' (FORMAT parquet, PARTITION_BY (p))"
+    )
+    session.execute("SET merganser_runner = 'ray'")
+    files = ", ".join(f"'{path}'" for path in sorted((tmp_path / "many").glob("*/*.parquet")))
+    assert within(60, session.execute(f"SELECT count(*), sum(p) FROM read_parquet([{files}])").fetchall) == [
+        (300, 44850)
+    ]
+    scans = [task for task in tasks if task.stage == 1]
+    assert len(scans) == 4
+    for task in scans:
+        text = "".join(part for part in task.sql if isinstance(part, str))
+        assert "getvariable(" in text and len(text) < 1500
+
+
+DATABASE_ROWS = "SELECT i, i % 5 AS g FROM range(400000) r(i)"
+
+
+@pytest.fixture
+def database(tmp_path):
+    path = tmp_path / "other.duckdb"
+    with duckdb.connect(path) as other:
+        other.execute(f"CREATE TABLE t AS {DATABASE_ROWS}")
+    return path
+
+
+def test_workers_attach_databases_for_reading(session, database, tasks, within):
+    session.execute(f"ATTACH '{database}' AS other (READ_ONLY)")
+    query = "SELECT g, count(*), sum(i) FROM other.t GROUP BY g ORDER BY g LIMIT 9"
+    assert inputs(session, query) == "a table in slices"
+    expected = [(g, 80000, 15999800000 + g * 80000) for g in range(5)]
+    for _ in range(2):
+        assert within(60, session.execute(query).fetchall) == expected
+    scans = [task for task in tasks if task.databases and task.stage == 1]
+    assert len(scans) == 8
+    assert all("rowid BETWEEN" in "".join(p for p in task.sql if isinstance(p, str)) for task in scans)
+
+
+def test_another_version_of_the_database_is_refused(session, database, within, monkeypatch):
+    session.execute(f"ATTACH '{database}' AS other (READ_ONLY)")
+    start = query_module.Query.start
+
+    def start_after_a_change(query) -> None:
+        start(query)
+        database.touch()
+
+    monkeypatch.setattr(query_module.Query, "start", start_after_a_change)
+    with pytest.raises(duckdb.IOException, match="sees another version of the attached database"):
+        within(60, session.execute("SELECT sum(i) FROM other.t").fetchall)
+
+
+def test_without_shared_storage_tables_are_sent(session, database, within):
+    session.execute("SET merganser_exchange_shared = false")
+    session.execute(f"ATTACH '{database}' AS other (READ_ONLY)")
+    query = "SELECT count(*), sum(i) FROM other.t"
+    assert inputs(session, query) == "rows sent by the session"
+    assert within(60, session.execute(query).fetchall) == [(400000, 79999800000)]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "arrow"])
+def test_objects_of_the_process(session, kind):
+    columns = {"i": list(range(5000)), "s": ["x" + str(i % 7) for i in range(5000)]}
+    rows = pandas.DataFrame(columns) if kind == "pandas" else pyarrow.table(columns)
+    assert len(rows) == 5000
+    query = "SELECT s, count(*), sum(i) FROM rows GROUP BY s ORDER BY s LIMIT 3"
+    plan = session.execute(f"EXPLAIN {query}").fetchall()[0][1]
+    assert "Staged Query" in plan
+    expected = [("x0", 715, 1786785), ("x1", 715, 1787500), ("x2", 714, 1783215)]
+    assert session.execute(query).fetchall() == expected
+    assert merganser.last_query()["runner"] == "ray"
+    session.execute("SET merganser_send_max_bytes = 1000")
+    plan = session.execute(f"EXPLAIN {query}").fetchall()[0][1]
+    assert "Staged Query" not in plan
+    assert session.execute(query).fetchall() == expected
