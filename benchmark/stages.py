@@ -29,7 +29,7 @@ import statistics
 import subprocess
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from datetime import date
 from decimal import Decimal
@@ -143,7 +143,7 @@ class Own:
         self.report: dict | None = None
 
     def processes(self) -> list[int]:
-        return with_all_below(os.getpid()) if self.form == "ray" else [os.getpid()]
+        return with_all_below(os.getpid(), without=Peer.running) if self.form == "ray" else [os.getpid()]
 
     def run(self, text: str) -> tuple[float, list[tuple]]:
         before = merganser.last_query()
@@ -161,6 +161,9 @@ class Own:
 
 class Peer:
     """Another engine in a process of its own, which is started again when it has died or takes too long."""
+
+    #: The processes of all peers, without those they started.
+    running: set[int] = set()
 
     def __init__(self, name: str, python: str, folder: Path, files: int) -> None:
         self.name = name
@@ -183,6 +186,7 @@ class Peer:
             env=environment,
             start_new_session=True,
         )
+        Peer.running.add(self.process.pid)
         self.version = self.answer(PEER_START_SECONDS)["version"]
 
     def processes(self) -> list[int]:
@@ -216,6 +220,7 @@ class Peer:
                 os.kill(process, signal.SIGKILL)
         if self.process is not None:
             self.process.wait()
+            Peer.running.discard(self.process.pid)
             self.process = None
 
 
@@ -294,7 +299,8 @@ def unfiltered_q10(ray: Own, folder: Path, arguments: argparse.Namespace) -> dic
     return result
 
 
-def with_all_below(process: int) -> list[int]:
+def with_all_below(process: int, without: Collection[int] = ()) -> list[int]:
+    """The process and those it started, and so on; not `without` and what these started."""
     parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -302,7 +308,7 @@ def with_all_below(process: int) -> list[int]:
                 parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
     result = [process]
     for known in result:
-        result.extend(child for child, parent in parents.items() if parent == known)
+        result.extend(child for child, parent in parents.items() if parent == known and child not in without)
     return result
 
 
