@@ -167,7 +167,8 @@ class Peer:
 
     def __init__(self, name: str, python: str, folder: Path, files: int) -> None:
         self.name = name
-        self.python = python
+        self.python = Path(python).absolute()
+        self.working_folder = tempfile.TemporaryDirectory(prefix="merganser-peer-")
         self.tables = {
             table: [str(path) for path in sorted(folder.glob(pattern_of(table, files)))] for table in tpch.TABLES
         }
@@ -176,7 +177,7 @@ class Peer:
         self.tolerance = PEER_TOLERANCE
 
     def start(self) -> None:
-        script = Path(__file__).with_name("stages_peer.py")
+        script = Path(__file__).absolute().with_name("stages_peer.py")
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "PYTHONPATH"))}
         self.process = subprocess.Popen(
             [self.python, script, self.name, json.dumps(self.tables)],
@@ -184,6 +185,7 @@ class Peer:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=environment,
+            cwd=self.working_folder.name,
             start_new_session=True,
         )
         Peer.running.add(self.process.pid)
