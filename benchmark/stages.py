@@ -27,6 +27,7 @@ import select
 import signal
 import statistics
 import subprocess
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection
