@@ -11,7 +11,7 @@ turn with the others.
 
 Measured: wall seconds; CPU seconds of all processes of the form; MB of exchange files (of our forms); peak memory, the
 sum over the processes of the largest resident set since the query began. Rows must be equal; numbers may differ by a
-relative 1e-9, because sums are added up in another order, and by 1e-5 in peers, whose decimals have fewer digits. A
+relative 1e-9, because sums are added up in another order, and by 1e-4 in peers, whose decimals have fewer digits. A
 peer that cannot run a query, or not within a minute, is told so for each query and is out of its totals.
 
 With `ray` also: the time from a cluster that is up to the first query's rows, and Q10 without its filters with keys
@@ -27,9 +27,10 @@ import select
 import signal
 import statistics
 import subprocess
+import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from datetime import date
 from decimal import Decimal
@@ -49,7 +50,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 PEER_SECONDS = 60
 PEER_START_SECONDS = 180
 OWN_TOLERANCE = 1e-9
-PEER_TOLERANCE = 1e-5
+PEER_TOLERANCE = 1e-4
 
 
 @dataclass
@@ -78,7 +79,7 @@ def main() -> None:
         for number in arguments.queries:
             measure_query(number, forms, samples, failures, arguments.runs)
             console.print(f"Q{number}: " + ", ".join(in_words(name, number, samples, failures) for name in forms))
-        q10 = unfiltered_q10(forms["ray"], folder, arguments) if "ray" in forms else {}
+        q10 = unfiltered_q10(forms["ray"], arguments) if "ray" in forms else {}
     medians = {name: {n: median_of(taken) for n, taken in samples[name].items()} for name in forms}
     totals = {name: total_of(list(medians[name].values())) for name in forms}
     console.print(as_table(arguments, medians, totals))
@@ -143,7 +144,7 @@ class Own:
         self.report: dict | None = None
 
     def processes(self) -> list[int]:
-        return with_all_below(os.getpid()) if self.form == "ray" else [os.getpid()]
+        return with_all_below(os.getpid(), without=Peer.running) if self.form == "ray" else [os.getpid()]
 
     def run(self, text: str) -> tuple[float, list[tuple]]:
         before = merganser.last_query()
@@ -162,18 +163,22 @@ class Own:
 class Peer:
     """Another engine in a process of its own, which is started again when it has died or takes too long."""
 
+    #: The processes of all peers, without those they started.
+    running: set[int] = set()
+
     def __init__(self, name: str, python: str, folder: Path, files: int) -> None:
         self.name = name
-        self.python = python
+        self.python = Path(python).absolute()
         self.tables = {
             table: [str(path) for path in sorted(folder.glob(pattern_of(table, files)))] for table in tpch.TABLES
         }
+        self.folder = tempfile.TemporaryDirectory(prefix="mr-peer-", ignore_cleanup_errors=True)
         self.process: subprocess.Popen | None = None
         self.version = ""
         self.tolerance = PEER_TOLERANCE
 
     def start(self) -> None:
-        script = Path(__file__).with_name("stages_peer.py")
+        script = Path(__file__).absolute().with_name("stages_peer.py")
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "PYTHONPATH"))}
         self.process = subprocess.Popen(
             [self.python, script, self.name, json.dumps(self.tables)],
@@ -181,9 +186,15 @@ class Peer:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=environment,
+            cwd=self.folder.name,  # some leave files where they are started
             start_new_session=True,
         )
-        self.version = self.answer(PEER_START_SECONDS)["version"]
+        Peer.running.add(self.process.pid)
+        try:
+            self.version = self.answer(PEER_START_SECONDS)["version"]
+        except Failure:
+            self.close()
+            raise
 
     def processes(self) -> list[int]:
         return with_all_below(self.process.pid) if self.process else []
@@ -191,8 +202,12 @@ class Peer:
     def run(self, text: str) -> tuple[float, list[tuple]]:
         if self.process is None:
             self.start()
-        self.process.stdin.write(json.dumps({"sql": text}).encode() + b"\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(json.dumps({"sql": text}).encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            self.close()
+            raise Failure("its process ended") from None
         answer = self.answer(PEER_SECONDS)
         return answer["wall"], [tuple(row) for row in answer["rows"]]
 
@@ -216,6 +231,7 @@ class Peer:
                 os.kill(process, signal.SIGKILL)
         if self.process is not None:
             self.process.wait()
+            Peer.running.discard(self.process.pid)
             self.process = None
 
 
@@ -279,10 +295,11 @@ def measured(form: Own | Peer, run: Callable[[], float]) -> Measured:
     )
 
 
-def unfiltered_q10(ray: Own, folder: Path, arguments: argparse.Namespace) -> dict:
-    """Q10 without its filters, with keys declared, on Ray: late materialisation off and on; the rows are the same."""
+def unfiltered_q10(ray: Own, arguments: argparse.Namespace) -> dict:
+    """Q10 without its filters, with keys declared, in stages: late materialisation off and on, same rows."""
     query = tpch.without_filters(tpch.query(10), "o_orderdate", "l_returnflag")
     tpch.declare_keys(ray.connection, "VIEW")
+    ray.connection.execute("SET merganser_distribute_min_bytes = 1")
     result, rows = {}, {}
     for switch in ("off", "on"):
         ray.connection.execute(f"SET merganser_late_materialization = {'true' if switch == 'on' else 'false'}")
@@ -294,7 +311,8 @@ def unfiltered_q10(ray: Own, folder: Path, arguments: argparse.Namespace) -> dic
     return result
 
 
-def with_all_below(process: int) -> list[int]:
+def with_all_below(process: int, without: Collection[int] = ()) -> list[int]:
+    """The process and those it started, and so on; not `without` and what these started."""
     parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -302,7 +320,7 @@ def with_all_below(process: int) -> list[int]:
                 parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
     result = [process]
     for known in result:
-        result.extend(child for child, parent in parents.items() if parent == known)
+        result.extend(child for child, parent in parents.items() if parent == known and child not in without)
     return result
 
 

@@ -18,6 +18,8 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
 
 Rows = list[tuple]
 Tables = dict[str, list[str]]
@@ -59,7 +61,13 @@ def sail_engine(tables: Tables) -> Callable[[str], Rows]:
     session = SparkSession.builder.remote(f"sc://localhost:{server.listening_address[1]}").getOrCreate()
     for name, files in tables.items():
         session.read.parquet(*files).createOrReplaceTempView(name)
-    return lambda sql: [tuple(row) for row in session.sql(sql).collect()]
+
+    def run(sql: str) -> Rows:
+        if not server.running:  # it stops when nothing refers to it
+            raise RuntimeError("the server has stopped")
+        return [tuple(row) for row in session.sql(sql).collect()]
+
+    return run
 
 
 def sail_with_workers(tables: Tables) -> Callable[[str], Rows]:
@@ -82,7 +90,7 @@ def main() -> None:
     os.dup2(2, 1)  # what the engine prints is no answer
 
     def answer(document: dict) -> None:
-        answers.write(json.dumps(document, default=str) + "\n")
+        answers.write(json.dumps(document, default=plain_value) + "\n")
 
     package, start = ENGINES[name]
     try:
@@ -98,6 +106,12 @@ def main() -> None:
             answer({"wall": time.perf_counter() - began, "rows": rows})
         except BaseException as error:  # noqa: BLE001
             answer({"error": in_words(error)})
+
+
+def plain_value(value):
+    if isinstance(value, Decimal):
+        return float(value)
+    return value.isoformat() if isinstance(value, date) else str(value)
 
 
 def in_words(error: BaseException) -> str:

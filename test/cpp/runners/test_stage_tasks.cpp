@@ -149,7 +149,7 @@ TEST_CASE("A decision is made once, by the first sizes", "[stage_tasks]") {
 
 TEST_CASE("A task reads its partitions and its slice", "[stage_tasks]") {
 	Join join;
-	StageTasks tasks(join.stages.query, 1600);
+	StageTasks tasks(join.stages.query, 1450);
 	tasks.StageEnds(1, {400, 400, 400, 400});
 	REQUIRE_FALSE(tasks.Decide(2).inside.IsValid());
 	REQUIRE(tasks.Decide(2).ScannedRows() == 400);

@@ -131,11 +131,15 @@ def test_random_queries(connection, tmp_path_factory):
     folder = tmp_path_factory.mktemp("random")
     seen = {"all": 0, "in several tasks": 0}
 
-    @hypothesis.given(tables, tables, st.lists(queries(), min_size=4, max_size=4), st.sampled_from([0, 64 << 20]))
+    several = st.lists(queries(), min_size=4, max_size=4)
+    limits = st.tuples(st.sampled_from([0, 1000, 64 << 20]), st.sampled_from([0, 400]))
+
+    @hypothesis.given(tables, tables, several, limits)
     @hypothesis.settings(max_examples=hypothesis.settings().max_examples // 4)
-    def compare(left, right, texts, broadcast_max_bytes):
+    def compare(left, right, texts, limits):
         connection.execute("SET merganser_runner = ''")
-        connection.execute(f"SET merganser_broadcast_max_bytes = {broadcast_max_bytes}")
+        connection.execute(f"SET merganser_broadcast_max_bytes = {limits[0]}")
+        connection.execute(f"SET merganser_task_bytes = {limits[1]}")
         write_table(connection, folder, "a", left)
         write_table(connection, folder, "b", right)
         for query in texts:

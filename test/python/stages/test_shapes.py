@@ -118,9 +118,10 @@ def connection(tmp_path_factory):
         yield connection
 
 
-@pytest.fixture(params=[0, 64 << 20], ids=["hashed", "broadcast"])
+@pytest.fixture(params=[(0, 0), (64 << 20, 0), (3000, 5000)], ids=["hashed", "broadcast", "decided"])
 def joined(request, connection):
-    connection.execute(f"SET merganser_broadcast_max_bytes = {request.param}")
+    connection.execute(f"SET merganser_broadcast_max_bytes = {request.param[0]}")
+    connection.execute(f"SET merganser_task_bytes = {request.param[1]}")
     return connection
 
 
