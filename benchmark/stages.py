@@ -79,7 +79,7 @@ def main() -> None:
         for number in arguments.queries:
             measure_query(number, forms, samples, failures, arguments.runs)
             console.print(f"Q{number}: " + ", ".join(in_words(name, number, samples, failures) for name in forms))
-        q10 = unfiltered_q10(forms["ray"], folder, arguments) if "ray" in forms else {}
+        q10 = unfiltered_q10(forms["ray"], arguments) if "ray" in forms else {}
     medians = {name: {n: median_of(taken) for n, taken in samples[name].items()} for name in forms}
     totals = {name: total_of(list(medians[name].values())) for name in forms}
     console.print(as_table(arguments, medians, totals))
@@ -169,10 +169,10 @@ class Peer:
     def __init__(self, name: str, python: str, folder: Path, files: int) -> None:
         self.name = name
         self.python = Path(python).absolute()
-        self.working_folder = tempfile.TemporaryDirectory(prefix="merganser-peer-")
         self.tables = {
             table: [str(path) for path in sorted(folder.glob(pattern_of(table, files)))] for table in tpch.TABLES
         }
+        self.folder = tempfile.TemporaryDirectory(prefix="mr-peer-", ignore_cleanup_errors=True)
         self.process: subprocess.Popen | None = None
         self.version = ""
         self.tolerance = PEER_TOLERANCE
@@ -186,11 +186,15 @@ class Peer:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=environment,
-            cwd=self.working_folder.name,
+            cwd=self.folder.name,  # some leave files where they are started
             start_new_session=True,
         )
         Peer.running.add(self.process.pid)
-        self.version = self.answer(PEER_START_SECONDS)["version"]
+        try:
+            self.version = self.answer(PEER_START_SECONDS)["version"]
+        except Failure:
+            self.close()
+            raise
 
     def processes(self) -> list[int]:
         return with_all_below(self.process.pid) if self.process else []
@@ -198,8 +202,12 @@ class Peer:
     def run(self, text: str) -> tuple[float, list[tuple]]:
         if self.process is None:
             self.start()
-        self.process.stdin.write(json.dumps({"sql": text}).encode() + b"\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(json.dumps({"sql": text}).encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            self.close()
+            raise Failure("its process ended") from None
         answer = self.answer(PEER_SECONDS)
         return answer["wall"], [tuple(row) for row in answer["rows"]]
 
@@ -287,10 +295,11 @@ def measured(form: Own | Peer, run: Callable[[], float]) -> Measured:
     )
 
 
-def unfiltered_q10(ray: Own, folder: Path, arguments: argparse.Namespace) -> dict:
-    """Q10 without its filters, with keys declared, on Ray: late materialisation off and on; the rows are the same."""
+def unfiltered_q10(ray: Own, arguments: argparse.Namespace) -> dict:
+    """Q10 without its filters, with keys declared, in stages: late materialisation off and on, same rows."""
     query = tpch.without_filters(tpch.query(10), "o_orderdate", "l_returnflag")
     tpch.declare_keys(ray.connection, "VIEW")
+    ray.connection.execute("SET merganser_distribute_min_bytes = 1")
     result, rows = {}, {}
     for switch in ("off", "on"):
         ray.connection.execute(f"SET merganser_late_materialization = {'true' if switch == 'on' else 'false'}")
