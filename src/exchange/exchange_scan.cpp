@@ -21,16 +21,19 @@ struct ExchangeScanData : public TableFunctionData {
 	vector<LogicalType> types;
 	vector<PlacedBlock> blocks;
 	idx_t rows = 0;
+	//! One thread hands on the blocks, in their order.
+	bool ordered = false;
 };
 
 struct ExchangeScanGlobalState : public GlobalTableFunctionState {
-	explicit ExchangeScanGlobalState(idx_t blocks) : blocks(blocks) {
+	explicit ExchangeScanGlobalState(const ExchangeScanData &data) : blocks(data.blocks.size()), ordered(data.ordered) {
 	}
 	idx_t MaxThreads() const override {
-		return MaxValue<idx_t>(blocks, 1);
+		return ordered ? 1 : MaxValue<idx_t>(blocks, 1);
 	}
 
 	const idx_t blocks;
+	const bool ordered;
 	vector<column_t> columns;
 	std::atomic<idx_t> next {0};
 };
@@ -75,6 +78,9 @@ unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &in
 		throw BinderException("%s needs a list with at least one file", ExchangeScan::NAME);
 	}
 	auto partitions = ReadPartitions(input);
+	auto ordered = input.named_parameters.find("ordered");
+	result->ordered =
+	    ordered != input.named_parameters.end() && !ordered->second.IsNull() && BooleanValue::Get(ordered->second);
 	for (auto &file : ListValue::GetChildren(input.inputs[0])) {
 		if (file.IsNull()) {
 			throw BinderException("The list of files of %s must not contain NULL", ExchangeScan::NAME);
@@ -98,7 +104,7 @@ unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &in
 }
 
 unique_ptr<GlobalTableFunctionState> InitializeGlobal(ClientContext &context, TableFunctionInitInput &input) {
-	auto result = make_uniq<ExchangeScanGlobalState>(input.bind_data->Cast<ExchangeScanData>().blocks.size());
+	auto result = make_uniq<ExchangeScanGlobalState>(input.bind_data->Cast<ExchangeScanData>());
 	result->columns = input.column_ids;
 	return std::move(result);
 }
@@ -161,8 +167,10 @@ double Progress(ClientContext &context, const FunctionData *bind_data, const Glo
 void ExchangeScan::Register(ExtensionLoader &loader) {
 	TableFunction function(NAME, {LogicalType::LIST(LogicalType::VARCHAR)}, Scan, Bind, InitializeGlobal,
 	                       InitializeLocal);
-	function.GetSignature().WithTypedKwargs(
-	    "options", [](TypedKwargs &options) { options.Add("partitions", LogicalType::LIST(LogicalType::UBIGINT)); });
+	function.GetSignature().WithTypedKwargs("options", [](TypedKwargs &options) {
+		options.Add("partitions", LogicalType::LIST(LogicalType::UBIGINT));
+		options.Add("ordered", LogicalType::BOOLEAN);
+	});
 	function.projection_pushdown = true;
 	function.get_partition_data = PartitionData;
 	function.cardinality = Cardinality;

@@ -3,11 +3,12 @@
 //
 // exchange/exchange_scan.hpp
 //
-//   FROM merganser_exchange(['file', ...], partitions := [0, 3]);
+//   FROM merganser_exchange(['file', ...], partitions := [0, 3], ordered := true);
 //
 // Reads the given partitions (all, unless given) of exchange files that have the same columns: file after file, blocks
-// in the order they were written. Only the blocks of these partitions are read. Errors: BinderException for no file or
-// files whose columns differ; IOException naming a damaged file.
+// in the order they were written. Only the blocks of these partitions are read. Several threads read, as for any table,
+// which an aggregate such as list() sees; with `ordered` one thread does. Errors: BinderException for no file or files
+// whose columns differ; IOException naming a damaged file.
 //===----------------------------------------------------------------------===//
 
 #pragma once

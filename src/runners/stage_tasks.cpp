@@ -255,7 +255,8 @@ vector<SqlPart> StageTasks::Sql(idx_t number, idx_t task) const {
 			add(StringUtil::Format("FROM %s(", ExchangeScan::NAME));
 			add_unknown(SqlPart::Kind::FILES, relation.name);
 			auto all = relation.input.mode == ReadMode::ALL || shares.Count() == stage.tasks;
-			add(all ? ")" : ", partitions := " + PartitionList(shares) + ")");
+			add(all ? "" : ", partitions := " + PartitionList(shares));
+			add(relation.input.ordered ? ", ordered := true)" : ")");
 		}
 		add(")");
 	}

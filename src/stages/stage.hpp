@@ -135,6 +135,8 @@ struct StageInput {
 	optional_idx stage;
 	optional_idx sent;
 	ReadMode mode = ReadMode::PARTITION;
+	//! Whether the rows have an order that what reads them has to see.
+	bool ordered = false;
 
 	//! The relation that stands for the input in the SQL of the stage: merganser_stage_3, merganser_all_of_stage_3.
 	string Name() const;

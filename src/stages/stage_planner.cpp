@@ -167,6 +167,21 @@ Partitioning StagePlanner::Hash(Slot &op, const Partitioning &delivered, vector<
 	return {Distribution::HASHED, std::move(columns)};
 }
 
+//! Whether the rows come in the order of an ORDER BY.
+static bool IsOrdered(const LogicalOperator &op) {
+	switch (op.type) {
+	case LogicalOperatorType::LOGICAL_ORDER_BY:
+	case LogicalOperatorType::LOGICAL_TOP_N:
+		return true;
+	case LogicalOperatorType::LOGICAL_PROJECTION:
+	case LogicalOperatorType::LOGICAL_FILTER:
+	case LogicalOperatorType::LOGICAL_LIMIT:
+		return IsOrdered(*op.children[0]);
+	default:
+		return false;
+	}
+}
+
 void StagePlanner::Exchange(Slot &op, const Partitioning &delivered, vector<unique_ptr<Expression>> keys, ReadMode mode,
                             const string &reason) {
 	auto exchange = dynamic_cast<LogicalExchange *>(op.get());
@@ -178,10 +193,12 @@ void StagePlanner::Exchange(Slot &op, const Partitioning &delivered, vector<uniq
 	auto bindings = op->GetColumnBindings();
 	auto types = op->types;
 	auto rows = op->has_estimated_cardinality ? op->estimated_cardinality : op->EstimateCardinality(context);
+	auto ordered = mode == ReadMode::ALL && IsOrdered(*op);
 	auto &stage = AddStage(std::move(op), delivered, std::move(keys), mode == ReadMode::ALL ? 1 : tasks, reason);
 	StageInput input;
 	input.stage = stage.number;
 	input.mode = mode;
+	input.ordered = ordered;
 	op = make_uniq<LogicalExchange>(std::move(input), std::move(bindings), std::move(types), stage.sql_types);
 	op->SetEstimatedCardinality(rows);
 	op->ResolveOperatorTypes();
