@@ -166,6 +166,11 @@ def join(path: tuple) -> list[tuple]:
 # ---------------------------------------------------------------- distance
 
 
+def span(times) -> float:
+    """From the first to the last; the distance of two BIGINT need not fit into one."""
+    return float(int(max(times)) - int(min(times)))
+
+
 def distance(run: list[tuple], reading: list[tuple], smooth: float) -> float:
     times, values, xs, ys = (numpy.concatenate([s[i] for s in side]) for side in (run, reading) for i in (0, 1))
     run_height = numpy.ptp(values)
@@ -174,7 +179,7 @@ def distance(run: list[tuple], reading: list[tuple], smooth: float) -> float:
     result = 0.0
     with numpy.errstate(all="ignore"):
         for (t, v), (x, y) in zip(run, reading, strict=True):
-            width = numpy.ptp(t) / (numpy.ptp(x) * (numpy.ptp(times) / numpy.ptp(xs)))
+            width = span(t) / (numpy.ptp(x) * (span(times) / numpy.ptp(xs)))
             up, down = max(numpy.ptp(v), smooth), max(numpy.ptp(y) * factor, smooth)
             ratio = 1.0 if up == down == 0 else numpy.float64(up) / down
             places = numpy.arange(1, len(v)) * (len(y) - 1) / (len(v) - 1)
