@@ -4,7 +4,8 @@ set(CMAKE_CXX_STANDARD 17)
 add_compile_definitions(
   MERGANSER_VERSION="${MERGANSER_VERSION}" MERGANSER_DUCKDB_VERSION="${DUCKDB_EXPLICIT_VERSION}"
   MERGANSER_DUCKDB_PLATFORM="${MERGANSER_DUCKDB_PLATFORM}")
-include_directories(${MERGANSER_INCLUDE} ${DUCKDB_MODULE_BASE_DIR}/extension/parquet/include)
+include_directories(${MERGANSER_INCLUDE} ${DUCKDB_MODULE_BASE_DIR}/extension/parquet/include
+  ${DUCKDB_MODULE_BASE_DIR}/third_party/lz4)
 
 build_static_extension(merganser ${MERGANSER_SOURCES})
 build_loadable_extension(merganser "" ${MERGANSER_SOURCES})

@@ -45,6 +45,8 @@ target_compile_options(merganser_objects PRIVATE -Wall -Wextra -Werror -Wno-unus
 target_compile_definitions(merganser_objects PUBLIC
   MERGANSER_VERSION="${PROJECT_VERSION}" MERGANSER_DUCKDB_VERSION="${DUCKDB_VERSION}"
   MERGANSER_DUCKDB_PLATFORM="${DUCKDB_PLATFORM}")
+set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/src/exchange/exchange_compression.cpp PROPERTIES
+  INCLUDE_DIRECTORIES ${DUCKDB_SOURCE}/third_party/lz4)
 target_precompile_headers(merganser_objects PRIVATE ${MERGANSER_INCLUDE}/precompiled.hpp)
 
 option(MERGANSER_SANITIZE "Build with the address and undefined-behaviour sanitizers" OFF)

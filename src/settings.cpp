@@ -29,6 +29,7 @@ const char *const DISTRIBUTE_MIN_BYTES = "merganser_distribute_min_bytes";
 const char *const SEND_MAX_BYTES = "merganser_send_max_bytes";
 const char *const BROADCAST_MAX_BYTES = "merganser_broadcast_max_bytes";
 const char *const EXCHANGE_DIRECTORY = "merganser_exchange_directory";
+const char *const EXCHANGE_COMPRESSION = "merganser_exchange_compression";
 const char *const EXCHANGE_SHARED = "merganser_exchange_shared";
 const char *const EXCHANGE_MAX_BYTES = "merganser_exchange_max_bytes";
 const char *const WORKER_DIRECTORY = "merganser_worker_directory";
@@ -67,6 +68,8 @@ vector<Setting> AllSettings() {
 		 "Largest side of a join that goes to all tasks, about; 0 hashes both sides wherever that is possible"},
 	    {EXCHANGE_DIRECTORY, LogicalType::VARCHAR, Value(""),
 		 "Folder for exchange files; empty takes the system's temporary folder"},
+	    {EXCHANGE_COMPRESSION, LogicalType::VARCHAR, Value("none"),
+		 "How blocks of exchange files are compressed: none or lz4"},
 	    // The rest is read by the runner ray, from the plan document.
 	    {EXCHANGE_SHARED, LogicalType::BOOLEAN, Value::BOOLEAN(true),
 		 "On Ray: every node sees the exchange directory and the folders COPY writes; false sends exchange files from "

@@ -1,5 +1,6 @@
 #include "exchange/exchange_copy.hpp"
 
+#include "exchange/exchange_compression.hpp"
 #include "exchange/partitioned_rows.hpp"
 
 #include "duckdb/catalog/catalog.hpp"
@@ -24,6 +25,7 @@ struct ExchangeCopyData : public TableFunctionData {
 	vector<idx_t> keys;
 	idx_t partitions = 1;
 	optional_idx number;
+	bool compress = false;
 
 	unique_ptr<FunctionData> Copy() const override {
 		auto result = make_uniq<ExchangeCopyData>();
@@ -32,6 +34,7 @@ struct ExchangeCopyData : public TableFunctionData {
 		result->keys = keys;
 		result->partitions = partitions;
 		result->number = number;
+		result->compress = compress;
 		return std::move(result);
 	}
 };
@@ -39,7 +42,7 @@ struct ExchangeCopyData : public TableFunctionData {
 struct ExchangeCopyGlobalState : public GlobalFunctionData {
 	ExchangeCopyGlobalState(ClientContext &context, const ExchangeCopyData &data, const string &path)
 	    // After an error, DuckDB's threads may drop this when the connection and its file system are gone already.
-	    : file(FileSystem::GetFileSystem(*context.db), path, data.names, data.types, data.partitions) {
+	    : file(FileSystem::GetFileSystem(*context.db), path, data.names, data.types, data.partitions, data.compress) {
 	}
 
 	ExchangeFileWriter file;
@@ -101,6 +104,7 @@ unique_ptr<ExchangeCopyData> ReadOptions(ClientContext &context, const CopyInfo 
 	auto result = make_uniq<ExchangeCopyData>();
 	result->names = names;
 	result->types = types;
+	result->compress = ExchangeCompression::IsOn(context);
 	for (auto &option : info.options) {
 		if (option.first == "partition_by") {
 			ReadKeys(*result, option.second);
@@ -108,10 +112,13 @@ unique_ptr<ExchangeCopyData> ReadOptions(ClientContext &context, const CopyInfo 
 			result->partitions = ReadPartitions(context, option.second);
 		} else if (option.first == "partition_number") {
 			result->number = ReadNumberColumn(names, types, option.second);
+		} else if (option.first == "compression") {
+			auto name = option.second.empty() ? string() : option.second[0].ToString();
+			result->compress = ExchangeCompression::IsOn(name, string("COMPRESSION of FORMAT ") + FORMAT_NAME);
 		} else {
 			throw BinderException(
-			    "FORMAT %s has no option \"%s\"; it knows PARTITION_BY, PARTITION_NUMBER and PARTITIONS", FORMAT_NAME,
-			    option.first.GetIdentifierName());
+			    "FORMAT %s has no option \"%s\"; it knows COMPRESSION, PARTITION_BY, PARTITION_NUMBER and PARTITIONS",
+			    FORMAT_NAME, option.first.GetIdentifierName());
 		}
 	}
 	return result;

@@ -1,5 +1,7 @@
 #include "exchange/exchange_file.hpp"
 
+#include "exchange/exchange_compression.hpp"
+
 #include "duckdb/common/checksum.hpp"
 #include "duckdb/common/serializer/binary_deserializer.hpp"
 #include "duckdb/common/serializer/binary_serializer.hpp"
@@ -12,7 +14,7 @@ namespace merganser {
 namespace {
 
 const uint64_t MAGIC = 0x3148435845524D47ULL; // "GMREXCH1", read as a little-endian number
-const uint64_t FORMAT_VERSION = 1;
+const uint64_t FORMAT_VERSION = 2;
 const idx_t HEADER_SIZE = 2 * sizeof(uint64_t);
 const idx_t FOOTER_SIZE = 3 * sizeof(uint64_t);
 
@@ -40,7 +42,7 @@ vector<PartitionSize> ExchangeIndex::Sizes() const {
 	vector<PartitionSize> result(partitions);
 	for (auto &block : blocks) {
 		result[block.partition].rows += block.rows;
-		result[block.partition].bytes += block.length;
+		result[block.partition].bytes += block.raw_length;
 	}
 	return result;
 }
@@ -58,6 +60,7 @@ void ExchangeIndex::Serialize(Serializer &serializer) const {
 			object.WriteProperty<idx_t>(102, "length", blocks[i].length);
 			object.WriteProperty<idx_t>(103, "rows", blocks[i].rows);
 			object.WriteProperty<uint64_t>(104, "checksum", blocks[i].checksum);
+			object.WriteProperty<idx_t>(105, "raw_length", blocks[i].raw_length);
 		});
 	});
 }
@@ -78,6 +81,7 @@ ExchangeIndex ExchangeIndex::Deserialize(Deserializer &deserializer) {
 			block.length = object.ReadProperty<idx_t>(102, "length");
 			block.rows = object.ReadProperty<idx_t>(103, "rows");
 			block.checksum = object.ReadProperty<uint64_t>(104, "checksum");
+			block.raw_length = object.ReadProperty<idx_t>(105, "raw_length");
 			result.blocks.push_back(block);
 		});
 	});
@@ -85,8 +89,8 @@ ExchangeIndex ExchangeIndex::Deserialize(Deserializer &deserializer) {
 }
 
 ExchangeFileWriter::ExchangeFileWriter(FileSystem &file_system, string path_p, vector<Identifier> names,
-                                       vector<LogicalType> types, idx_t partitions)
-    : file_system(file_system), path(std::move(path_p)), temporary_path(TemporaryName(path)) {
+                                       vector<LogicalType> types, idx_t partitions, bool compress)
+    : file_system(file_system), path(std::move(path_p)), temporary_path(TemporaryName(path)), compress(compress) {
 	index.names = std::move(names);
 	index.types = std::move(types);
 	index.partitions = partitions;
@@ -123,13 +127,17 @@ void ExchangeFileWriter::AppendBlock(DataChunk &rows, idx_t partition) {
 	serializer.End();
 	ExchangeBlock block;
 	block.partition = partition;
-	block.length = stream.GetPosition();
+	block.raw_length = stream.GetPosition();
 	block.rows = rows.size();
-	block.checksum = Checksum(stream.GetData(), block.length);
+	unsafe_vector<data_t> compressed;
+	auto smaller = compress && ExchangeCompression::TryCompress(stream.GetData(), block.raw_length, compressed);
+	block.length = smaller ? compressed.size() : block.raw_length;
+	auto data = smaller ? compressed.data() : stream.GetData();
+	block.checksum = Checksum(data, block.length);
 
 	std::lock_guard<std::mutex> guard(lock);
 	block.offset = position;
-	Write(stream.GetData(), block.length);
+	Write(data, block.length);
 	index.blocks.push_back(block);
 }
 
@@ -215,7 +223,15 @@ void ExchangeFileReader::ReadBlock(const ExchangeBlock &block, DataChunk &result
 	if (Checksum(buffer.data(), block.length) != block.checksum) {
 		ThrowDamaged("was altered: the checksum of a block is wrong");
 	}
-	MemoryStream stream(buffer.data(), block.length);
+	auto data = buffer.data();
+	if (block.raw_length != block.length) {
+		decompressed.resize(block.raw_length);
+		data = decompressed.data();
+		if (!ExchangeCompression::TryDecompress(buffer.data(), block.length, data, block.raw_length)) {
+			ThrowDamaged("was altered: a block cannot be decompressed");
+		}
+	}
+	MemoryStream stream(data, block.raw_length);
 	BinaryDeserializer deserializer(stream);
 	deserializer.Begin();
 	result.Reset();

@@ -7,8 +7,9 @@
 // it into a decimal and forgets aggregate states. An exchange file therefore keeps DuckDB's own vectors.
 //
 //   header   magic (8 bytes), format version (8 bytes)
-//   blocks   up to STANDARD_VECTOR_SIZE rows of one partition each, in the order they were written
-//   index    names, types, number of partitions; per block its partition, place, rows and checksum
+//   blocks   up to STANDARD_VECTOR_SIZE rows of one partition each, in the order they were written, each compressed or
+//   not index    names, types, number of partitions; per block its partition, place, bytes before compression, rows and
+//            checksum
 //   footer   length of the index (8), checksum of the index (8), magic (8)
 //
 // A file appears under its name only when it is complete: it is written to a temporary name and renamed.
@@ -31,11 +32,13 @@ struct ExchangeBlock {
 	//! Place in the file, bytes.
 	idx_t offset;
 	idx_t length;
+	//! Bytes before compression; `length` where it is not compressed.
+	idx_t raw_length;
 	idx_t rows;
 	uint64_t checksum;
 };
 
-//! What one partition of an exchange takes.
+//! What one partition of an exchange takes, before compression.
 struct PartitionSize {
 	idx_t rows = 0;
 	idx_t bytes = 0;
@@ -58,7 +61,7 @@ struct ExchangeIndex {
 class ExchangeFileWriter {
 public:
 	ExchangeFileWriter(FileSystem &file_system, string path, vector<Identifier> names, vector<LogicalType> types,
-	                   idx_t partitions);
+	                   idx_t partitions, bool compress);
 	//! Removes the temporary file unless Finish has renamed it.
 	~ExchangeFileWriter();
 
@@ -73,6 +76,7 @@ private:
 	FileSystem &file_system;
 	const string path;
 	const string temporary_path;
+	const bool compress;
 	std::mutex lock;
 	unique_ptr<FileHandle> handle;
 	ExchangeIndex index;
@@ -98,6 +102,7 @@ private:
 	unique_ptr<FileHandle> handle;
 	ExchangeIndex index;
 	unsafe_vector<data_t> buffer;
+	unsafe_vector<data_t> decompressed;
 
 	void ReadIndex();
 	void Read(data_ptr_t target, idx_t length, idx_t offset);

@@ -1,5 +1,6 @@
 #include "runners/staged_query.hpp"
 
+#include "exchange/exchange_compression.hpp"
 #include "exchange/partitioned_rows.hpp"
 
 #include "duckdb/common/vector_operations/vector_operations.hpp"
@@ -36,7 +37,7 @@ struct SendState : public GlobalSinkState {
 	SendState(ClientContext &context, const vector<LogicalType> &types, idx_t partitions)
 	    : folder(make_uniq<ExchangeFolder>(context)), path(folder->SentFile(0)),
 	      file(make_uniq<ExchangeFileWriter>(FileSystem::GetFileSystem(*context.db), path, ColumnNames(types.size()),
-		                                     types, partitions)),
+		                                     types, partitions, ExchangeCompression::IsOn(context))),
 	      rows(context, types, {}, partitions) {
 	}
 	~SendState() override {
