@@ -96,9 +96,9 @@ TEST_CASE("Files of a variable are selected by their positions", "[sliced_scan]"
 	scan.source_in_tasks = "read_parquet(getvariable('v'))";
 	scan.files_variable = "v";
 	REQUIRE(scan.SliceSql({0, 1}, 2) == "SELECT * FROM read_parquet(getvariable('v')) WHERE "
-	                               "list_position(getvariable('v')[1:2], filename) IS NOT NULL");
+	                                    "list_position(getvariable('v')[1:2], filename) IS NOT NULL");
 	REQUIRE(scan.SliceSql({1, 2}, 2) == "SELECT * FROM read_parquet(getvariable('v')) WHERE "
-	                               "list_position(getvariable('v')[4:5], filename) IS NOT NULL");
+	                                    "list_position(getvariable('v')[4:5], filename) IS NOT NULL");
 }
 
 TEST_CASE("A table is cut into ranges of row ids, at row groups", "[sliced_scan]") {
