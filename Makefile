@@ -48,7 +48,7 @@ test-python: test-programs
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 test-ray: test-programs
-	$(BIN)/python -m pytest -m ray test/python/ray
+	$(BIN)/python -m pytest -m "ray and not slow" test/python/ray
 
 test-slow: test-programs
 	$(BIN)/python -m pytest -m slow --hypothesis-profile long
