@@ -192,6 +192,10 @@ string Settings::ExchangeDirectory(ClientContext &context) {
 	return StringValue::Get(Current(context, EXCHANGE_DIRECTORY));
 }
 
+string Settings::ExchangeCompression(ClientContext &context) {
+	return StringValue::Get(Current(context, EXCHANGE_COMPRESSION));
+}
+
 bool Settings::ExchangeShared(ClientContext &context) {
 	return BooleanValue::Get(Current(context, EXCHANGE_SHARED));
 }

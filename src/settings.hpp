@@ -47,6 +47,8 @@ struct Settings {
 	static idx_t BroadcastMaxBytes(ClientContext &context);
 	//! merganser_exchange_directory: where exchange files are; empty for the system's temporary folder.
 	static string ExchangeDirectory(ClientContext &context);
+	//! "none" or "lz4", if it is valid.
+	static string ExchangeCompression(ClientContext &context);
 	//! merganser_exchange_shared: whether every node sees the exchange directory, and what COPY writes.
 	static bool ExchangeShared(ClientContext &context);
 };

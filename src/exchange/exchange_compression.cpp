@@ -4,12 +4,6 @@
 
 namespace merganser {
 
-namespace {
-
-const char *const SETTING = "merganser_exchange_compression";
-
-} // namespace
-
 bool ExchangeCompression::IsOn(const string &name, const string &place) {
 	auto lower = StringUtil::Lower(name);
 	if (lower != "none" && lower != "lz4") {
@@ -19,11 +13,7 @@ bool ExchangeCompression::IsOn(const string &name, const string &place) {
 }
 
 bool ExchangeCompression::IsOn(ClientContext &context) {
-	Value name;
-	if (!context.TryGetCurrentSetting(SETTING, name) || name.IsNull()) {
-		throw InvalidInputException("Setting \"%s\" has no value; use RESET %s", SETTING, SETTING);
-	}
-	return IsOn(name.ToString(), StringUtil::Format("Setting \"%s\"", SETTING));
+	return IsOn(Settings::ExchangeCompression(context), "Setting \"merganser_exchange_compression\"");
 }
 
 bool ExchangeCompression::TryCompress(const_data_ptr_t data, idx_t length, unsafe_vector<data_t> &result) {

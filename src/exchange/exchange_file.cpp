@@ -242,4 +242,27 @@ void ExchangeFileReader::ReadBlock(const ExchangeBlock &block, DataChunk &result
 	result.SetChildCardinality(block.rows);
 }
 
+static void AddSizes(vector<PartitionSize> &sizes, const vector<PartitionSize> &of_file, const string &path) {
+	if (sizes.empty()) {
+		sizes.resize(of_file.size());
+	}
+	if (sizes.size() != of_file.size()) {
+		throw BinderException("Exchange file \"%s\" has %llu partitions, those before it in the list have %llu; give "
+		                      "only files of one stage",
+		                      path, of_file.size(), sizes.size());
+	}
+	for (idx_t i = 0; i < sizes.size(); i++) {
+		sizes[i].rows += of_file[i].rows;
+		sizes[i].bytes += of_file[i].bytes;
+	}
+}
+
+vector<PartitionSize> PartitionSizesOf(FileSystem &file_system, const vector<string> &files) {
+	vector<PartitionSize> result;
+	for (auto &path : files) {
+		AddSizes(result, ExchangeFileReader(file_system, path).Index().Sizes(), path);
+	}
+	return result;
+}
+
 } // namespace merganser

@@ -7,9 +7,9 @@
 // it into a decimal and forgets aggregate states. An exchange file therefore keeps DuckDB's own vectors.
 //
 //   header   magic (8 bytes), format version (8 bytes)
-//   blocks   up to STANDARD_VECTOR_SIZE rows of one partition each, in the order they were written, each compressed or
-//   not index    names, types, number of partitions; per block its partition, place, bytes before compression, rows and
-//            checksum
+//   blocks   up to STANDARD_VECTOR_SIZE rows of one partition each, compressed or not, in the order they were written
+//   index    names, types, number of partitions; per block its partition, place, rows, checksum and the bytes before
+//            compression
 //   footer   length of the index (8), checksum of the index (8), magic (8)
 //
 // A file appears under its name only when it is complete: it is written to a temporary name and renamed.
@@ -56,6 +56,9 @@ struct ExchangeIndex {
 	void Serialize(Serializer &serializer) const;
 	static ExchangeIndex Deserialize(Deserializer &deserializer);
 };
+
+//! Of each partition over all of these files. Throws BinderException where they have different numbers of partitions.
+vector<PartitionSize> PartitionSizesOf(FileSystem &file_system, const vector<string> &files);
 
 //! Writes one exchange file. AppendBlock may be called from several threads.
 class ExchangeFileWriter {

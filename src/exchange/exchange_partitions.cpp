@@ -1,6 +1,7 @@
 #include "exchange/exchange_partitions.hpp"
 
 #include "exchange/exchange_file.hpp"
+#include "exchange/exchange_scan.hpp"
 
 #include "duckdb/function/table_function.hpp"
 #include "duckdb/main/extension/extension_loader.hpp"
@@ -17,35 +18,11 @@ struct PartitionsState : public GlobalTableFunctionState {
 	idx_t next = 0;
 };
 
-void AddSizes(vector<PartitionSize> &sizes, const vector<PartitionSize> &of_file, const string &path) {
-	if (sizes.empty()) {
-		sizes.resize(of_file.size());
-	}
-	if (sizes.size() != of_file.size()) {
-		throw BinderException("Exchange file \"%s\" has %llu partitions, those before it in the list have %llu; give "
-		                      "only files of one stage",
-		                      path, of_file.size(), sizes.size());
-	}
-	for (idx_t i = 0; i < sizes.size(); i++) {
-		sizes[i].rows += of_file[i].rows;
-		sizes[i].bytes += of_file[i].bytes;
-	}
-}
-
 unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &input, vector<LogicalType> &types,
                               vector<Identifier> &names) {
-	if (input.inputs[0].IsNull() || ListValue::GetChildren(input.inputs[0]).empty()) {
-		throw BinderException("%s needs a list with at least one file", ExchangePartitions::NAME);
-	}
 	auto result = make_uniq<PartitionsData>();
-	for (auto &file : ListValue::GetChildren(input.inputs[0])) {
-		if (file.IsNull()) {
-			throw BinderException("The list of files of %s must not contain NULL", ExchangePartitions::NAME);
-		}
-		auto path = file.GetValue<string>();
-		ExchangeFileReader reader(FileSystem::GetFileSystem(context), path);
-		AddSizes(result->sizes, reader.Index().Sizes(), path);
-	}
+	auto files = ExchangeScan::FileList(input.inputs[0], ExchangePartitions::NAME);
+	result->sizes = PartitionSizesOf(FileSystem::GetFileSystem(context), files);
 	for (auto name : {"partition", "rows", "bytes"}) {
 		names.emplace_back(name);
 		types.push_back(LogicalType::UBIGINT);

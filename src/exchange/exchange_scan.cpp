@@ -74,18 +74,11 @@ set<idx_t> ReadPartitions(TableFunctionBindInput &input) {
 unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &input, vector<LogicalType> &types,
                               vector<Identifier> &names) {
 	auto result = make_uniq<ExchangeScanData>();
-	if (input.inputs[0].IsNull() || ListValue::GetChildren(input.inputs[0]).empty()) {
-		throw BinderException("%s needs a list with at least one file", ExchangeScan::NAME);
-	}
 	auto partitions = ReadPartitions(input);
 	auto ordered = input.named_parameters.find("ordered");
 	result->ordered =
 	    ordered != input.named_parameters.end() && !ordered->second.IsNull() && BooleanValue::Get(ordered->second);
-	for (auto &file : ListValue::GetChildren(input.inputs[0])) {
-		if (file.IsNull()) {
-			throw BinderException("The list of files of %s must not contain NULL", ExchangeScan::NAME);
-		}
-		auto path = file.GetValue<string>();
+	for (auto &path : ExchangeScan::FileList(input.inputs[0], ExchangeScan::NAME)) {
 		ExchangeFileReader reader(FileSystem::GetFileSystem(context), path);
 		auto &index = reader.Index();
 		if (result->files.empty()) {
@@ -163,6 +156,20 @@ double Progress(ClientContext &context, const FunctionData *bind_data, const Glo
 }
 
 } // namespace
+
+vector<string> ExchangeScan::FileList(const Value &argument, const char *function) {
+	if (argument.IsNull() || ListValue::GetChildren(argument).empty()) {
+		throw BinderException("%s needs a list with at least one file", function);
+	}
+	vector<string> result;
+	for (auto &file : ListValue::GetChildren(argument)) {
+		if (file.IsNull()) {
+			throw BinderException("The list of files of %s must not contain NULL", function);
+		}
+		result.push_back(file.GetValue<string>());
+	}
+	return result;
+}
 
 void ExchangeScan::Register(ExtensionLoader &loader) {
 	TableFunction function(NAME, {LogicalType::LIST(LogicalType::VARCHAR)}, Scan, Bind, InitializeGlobal,

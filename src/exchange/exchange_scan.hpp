@@ -21,6 +21,9 @@ struct ExchangeScan {
 	static constexpr const char *NAME = "merganser_exchange";
 
 	static void Register(ExtensionLoader &loader);
+
+	//! The argument of `function`, a list of files. Throws BinderException where it is empty or holds NULL.
+	static vector<string> FileList(const Value &argument, const char *function);
 };
 
 } // namespace merganser

@@ -144,10 +144,7 @@ bool ForeignRunner::IsRegistered(const string &name) {
 void ForeignRunner::Start(std::function<void()> on_end) {
 	auto submit = Providers::Get().Find(name);
 	auto tasks = make_uniq<StageTasks>(run.stages, Settings::TaskBytes(run.context));
-	for (idx_t sent = 0; sent < run.sent_files.size(); sent++) {
-		auto &file_system = FileSystem::GetFileSystem(run.context);
-		tasks->RowsAreSent(sent, StageTasks::PartitionBytes(file_system, {run.sent_files[sent]}));
-	}
+	tasks->RowsAreSent(FileSystem::GetFileSystem(run.context), run.sent_files);
 	auto plan = PlanDocument::Write(name, run, *tasks);
 	auto secrets = SessionSecrets::Needed(run.context, *run.stages);
 	query = make_shared_ptr<ForeignQuery>(std::move(tasks), std::move(secrets), std::move(on_end));

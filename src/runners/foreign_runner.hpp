@@ -11,8 +11,8 @@
 //   merganser_query_secrets(query)                what its tasks need to read their files, a list for
 //                                                 merganser_take_secret (session_secrets.hpp); keep it to yourself
 //   merganser_query_is_cancelled(query)           to be asked often: nobody waits for this query any more
-//   merganser_stage_tasks(query, stage)           how a stage runs; to be asked when the stages it comes after have
-//   ended merganser_stage_ended(query, stage, bytes, partitions)
+//   merganser_stage_tasks(query, stage)           how a stage runs; asked when the stages it comes after have ended
+//   merganser_stage_ended(query, stage, bytes, partitions)
 //                                                 once a stage has all its files: the bytes of each partition over them
 //   merganser_query_ended(query, outcome)         once for each submitted query
 //

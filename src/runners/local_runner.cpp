@@ -191,10 +191,7 @@ double LocalRunner::Progress() const {
 
 void LocalRunner::RunStages() {
 	auto start = std::chrono::steady_clock::now();
-	auto &file_system = FileSystem::GetFileSystem(*context.db);
-	for (idx_t sent = 0; sent < run.sent_files.size(); sent++) {
-		tasks.RowsAreSent(sent, StageTasks::PartitionBytes(file_system, {run.sent_files[sent]}));
-	}
+	tasks.RowsAreSent(FileSystem::GetFileSystem(*context.db), run.sent_files);
 	for (auto &stage : run.stages->stages) {
 		RunStage(*stage);
 	}

@@ -296,14 +296,16 @@ string StageTasks::ToJson(idx_t stage) {
 
 vector<idx_t> StageTasks::PartitionBytes(FileSystem &file_system, const vector<string> &files) {
 	vector<idx_t> result;
-	for (auto &file : files) {
-		auto sizes = ExchangeFileReader(file_system, file).Index().Sizes();
-		result.resize(sizes.size(), 0);
-		for (idx_t i = 0; i < sizes.size(); i++) {
-			result[i] += sizes[i].bytes;
-		}
+	for (auto &size : PartitionSizesOf(file_system, files)) {
+		result.push_back(size.bytes);
 	}
 	return result;
+}
+
+void StageTasks::RowsAreSent(FileSystem &file_system, const vector<string> &files) {
+	for (idx_t sent = 0; sent < files.size(); sent++) {
+		RowsAreSent(sent, PartitionBytes(file_system, {files[sent]}));
+	}
 }
 
 } // namespace merganser

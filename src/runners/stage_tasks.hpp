@@ -78,6 +78,8 @@ public:
 	void StageEnds(idx_t stage, vector<idx_t> partition_bytes);
 	//! The session has written an exchange.
 	void RowsAreSent(idx_t sent, vector<idx_t> partition_bytes);
+	//! All it has to write, one file each.
+	void RowsAreSent(FileSystem &file_system, const vector<string> &files);
 	//! The stages that must have ended before this one is decided; those it reads among them.
 	vector<idx_t> Awaited(idx_t stage) const;
 	const StageDecision &Decide(idx_t stage);

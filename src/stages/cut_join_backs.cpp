@@ -5,7 +5,6 @@
 #include "stages/logical_exchange.hpp"
 #include "stages/plan_columns.hpp"
 
-#include "duckdb/optimizer/column_binding_replacer.hpp"
 #include "duckdb/planner/binder.hpp"
 #include "duckdb/planner/operator/logical_comparison_join.hpp"
 
@@ -100,20 +99,6 @@ void DropDerivedFilters(unique_ptr<LogicalOperator> &narrow, const string &table
 	}
 }
 
-//! `keys` over the same columns as another relation delivers them.
-vector<unique_ptr<Expression>> Over(const vector<unique_ptr<Expression>> &keys, const vector<ColumnBinding> &columns,
-                                    const vector<ColumnBinding> &others) {
-	ColumnBindingReplacer replacer;
-	for (idx_t i = 0; i < columns.size(); i++) {
-		replacer.replacement_bindings.emplace_back(columns[i], others[i]);
-	}
-	auto result = PlanColumns::Copies(keys);
-	for (auto &key : result) {
-		replacer.VisitExpression(&key);
-	}
-	return result;
-}
-
 } // namespace
 
 Partitioning StagePlanner::CutNarrowRows(Slot &op) {
@@ -141,7 +126,7 @@ Partitioning StagePlanner::CutJoinBack(Slot &op) {
 		Exchange(parts.narrow, {}, {}, ReadMode::ALL, "the narrow rows of a late materialisation, to all tasks");
 		auto &narrow = parts.narrow->Cast<LogicalExchange>();
 		auto again = narrow.ReadAgain(binder.GenerateTableIndex());
-		auto again_keys = Over(parts.narrow_keys, narrow.GetColumnBindings(), again->GetColumnBindings());
+		auto again_keys = PlanColumns::Over(parts.narrow_keys, narrow.GetColumnBindings(), again->GetColumnBindings());
 		parts.wide = Join(JoinType::SEMI, std::move(parts.wide), std::move(again), parts.wide_keys, again_keys, rows);
 		Gather(parts.wide, delivered, "the determined columns of the narrow rows, from " + guard.Table());
 	}

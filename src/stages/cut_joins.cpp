@@ -4,7 +4,6 @@
 #include "stages/plan_columns.hpp"
 #include "stages/sliced_files.hpp"
 
-#include "duckdb/optimizer/column_binding_replacer.hpp"
 #include "duckdb/planner/binder.hpp"
 #include "duckdb/planner/operator/list.hpp"
 
@@ -187,17 +186,10 @@ Partitioning StagePlanner::KeepMatching(Slot &op, bool small_is_right, const Par
 
 	auto again = small->Cast<LogicalExchange>().ReadAgain(binder.GenerateTableIndex());
 	again->input.mode = ReadMode::ALL;
-	ColumnBindingReplacer replacer;
-	auto columns = small->GetColumnBindings();
-	auto columns_again = again->GetColumnBindings();
-	for (idx_t i = 0; i < columns.size(); i++) {
-		replacer.replacement_bindings.emplace_back(columns[i], columns_again[i]);
-	}
+	auto keys_again = PlanColumns::Over(small_keys, small->GetColumnBindings(), again->GetColumnBindings());
 	auto matching = make_uniq<LogicalComparisonJoin>(JoinType::SEMI);
 	for (idx_t i = 0; i < large_keys.size(); i++) {
-		auto key_again = small_keys[i]->Copy();
-		replacer.VisitExpression(&key_again);
-		matching->conditions.emplace_back(large_keys[i]->Copy(), std::move(key_again), keys.comparisons[i]);
+		matching->conditions.emplace_back(large_keys[i]->Copy(), std::move(keys_again[i]), keys.comparisons[i]);
 	}
 	auto rows = MinValue(large->estimated_cardinality, small->estimated_cardinality);
 	matching->children.push_back(std::move(large));

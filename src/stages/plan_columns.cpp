@@ -1,6 +1,7 @@
 #include "stages/plan_columns.hpp"
 
 #include "duckdb/common/type_visitor.hpp"
+#include "duckdb/optimizer/column_binding_replacer.hpp"
 #include "duckdb/planner/expression/bound_columnref_expression.hpp"
 
 namespace merganser {
@@ -30,6 +31,20 @@ vector<unique_ptr<Expression>> PlanColumns::Copies(const vector<unique_ptr<Expre
 	vector<unique_ptr<Expression>> result;
 	for (auto &expression : expressions) {
 		result.push_back(expression->Copy());
+	}
+	return result;
+}
+
+vector<unique_ptr<Expression>> PlanColumns::Over(const vector<unique_ptr<Expression>> &expressions,
+                                                 const vector<ColumnBinding> &columns,
+                                                 const vector<ColumnBinding> &others) {
+	ColumnBindingReplacer replacer;
+	for (idx_t i = 0; i < columns.size(); i++) {
+		replacer.replacement_bindings.emplace_back(columns[i], others[i]);
+	}
+	auto result = Copies(expressions);
+	for (auto &expression : result) {
+		replacer.VisitExpression(&expression);
 	}
 	return result;
 }

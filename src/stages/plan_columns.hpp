@@ -23,6 +23,10 @@ struct PlanColumns {
 	//! Whether there are keys, and rows can be hashed by them.
 	static bool CanHash(const vector<unique_ptr<Expression>> &keys);
 	static vector<unique_ptr<Expression>> Copies(const vector<unique_ptr<Expression>> &expressions);
+	//! The expressions over `others`, which are `columns` read once more.
+	static vector<unique_ptr<Expression>> Over(const vector<unique_ptr<Expression>> &expressions,
+	                                           const vector<ColumnBinding> &columns,
+	                                           const vector<ColumnBinding> &others);
 	//! The columns the expressions are, or none where one of them computes something.
 	static vector<ColumnBinding> Plain(const vector<unique_ptr<Expression>> &expressions);
 	//! A reference to each column `op` delivers.
