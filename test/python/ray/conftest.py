@@ -86,13 +86,10 @@ def is_initialized() -> bool:
 
 
 @pytest.fixture
-def session(ray_cluster, tmp_path) -> Iterator:
-    """A connection whose queries run on Ray, four tasks a stage, with a view `t` over four files."""
-    with merganser.connect(runner="ray") as connection:
-        for part in range(4):
-            rows = f"SELECT i, i % 3 AS g FROM range({part * 2500}, {(part + 1) * 2500}) r(i)"
-            connection.execute(f"COPY ({rows}) TO '{tmp_path}/t_{part}.parquet' (ROW_GROUP_SIZE 2048)")
-        connection.execute(f"CREATE VIEW t AS FROM read_parquet('{tmp_path}/t_*.parquet')")
+def use_small_workers(ray_cluster) -> Callable:
+    """use_small_workers(connection): every query in four tasks, by workers that fit this cluster."""
+
+    def use(connection) -> None:
         for name, value in {
             "distribute_min_bytes": 0,
             "tasks": 4,
@@ -101,6 +98,19 @@ def session(ray_cluster, tmp_path) -> Iterator:
             "worker_memory_limit": "'500MB'",
         }.items():
             connection.execute(f"SET GLOBAL merganser_{name} = {value}")
+
+    return use
+
+
+@pytest.fixture
+def session(use_small_workers, tmp_path) -> Iterator:
+    """A connection whose queries run on Ray, four tasks a stage, with a view `t` over four files."""
+    with merganser.connect(runner="ray") as connection:
+        for part in range(4):
+            rows = f"SELECT i, i % 3 AS g FROM range({part * 2500}, {(part + 1) * 2500}) r(i)"
+            connection.execute(f"COPY ({rows}) TO '{tmp_path}/t_{part}.parquet' (ROW_GROUP_SIZE 2048)")
+        connection.execute(f"CREATE VIEW t AS FROM read_parquet('{tmp_path}/t_*.parquet')")
+        use_small_workers(connection)
         yield connection
 
 

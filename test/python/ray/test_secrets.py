@@ -43,17 +43,10 @@ def test_a_secret_reaches_the_tasks_that_read_its_files(session, told, within, t
         assert "other" not in line
 
 
-def test_a_persistent_secret(ray_cluster, told, within, tmp_path, session):
+def test_a_persistent_secret(use_small_workers, told, within, tmp_path, session):
     config = {"secret_directory": str(tmp_path / "stored")}
     with merganser.connect(runner="ray", config=config) as connection:
-        for name, value in {
-            "distribute_min_bytes": 0,
-            "tasks": 4,
-            "exchange_directory": f"'{ray_cluster.folder}'",
-            "worker_directory": f"'{ray_cluster.folder}'",
-            "worker_memory_limit": "'500MB'",
-        }.items():
-            connection.execute(f"SET merganser_{name} = {value}")
+        use_small_workers(connection)
         connection.execute(f"CREATE PERSISTENT SECRET kept (TYPE http, SCOPE '{tmp_path}', BEARER_TOKEN '{TOKEN}')")
         query = f"SELECT count(*) FROM read_parquet('{tmp_path}/t_*.parquet')"
         assert within(60, connection.execute(query).fetchall) == [(10000,)]

@@ -4,6 +4,8 @@ import math
 
 import duckdb
 
+#: Of TPC-DS: shared CTEs, ROLLUP, set operations, windows, EXISTS and scalar subqueries, full joins, 41 stages.
+REPRESENTATIVE_OF_TPCDS = (2, 5, 14, 16, 23, 44, 51, 54, 64, 70, 87, 97)
 SMALL = ("merganser_distribute_min_bytes = 0", "merganser_tasks = 4", "merganser_slots = 2")
 
 

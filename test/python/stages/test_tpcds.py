@@ -1,12 +1,9 @@
 """Every query of TPC-DS runs in several tasks, in waves, and returns the rows of plain DuckDB in the same order."""
 
-import math
-
 import merganser
 import pytest
+from staged import REPRESENTATIVE_OF_TPCDS, assert_same_rows
 
-#: In the fast lane: shared CTEs, ROLLUP, set operations, windows, EXISTS and scalar subqueries, full joins, 41 stages.
-REPRESENTATIVE = (2, 5, 14, 16, 23, 44, 51, 54, 64, 70, 87, 97)
 #: What may stay on one task, by the reason the plan gives: a sort of few rows is not worth dividing.
 ALLOWED_ON_ONE_TASK = ("a window without a common PARTITION BY", "ORDER BY sorts about")
 
@@ -26,16 +23,6 @@ def connection(tpcds_database, tmp_path_factory):
         yield connection
 
 
-def same(left, right) -> bool:
-    if isinstance(left, float) and isinstance(right, float):
-        return math.isclose(left, right, rel_tol=1e-9)
-    return left == right
-
-
-def text(row: tuple) -> list[str]:
-    return [f"{value:.6g}" if isinstance(value, float) else str(value) for value in row]
-
-
 def check(connection, query: str) -> None:
     connection.execute("SET merganser_runner = ''")
     expected = connection.execute(query).fetchall()
@@ -46,13 +33,11 @@ def check(connection, query: str) -> None:
             assert "one task" not in sentence or sentence.startswith(ALLOWED_ON_ONE_TASK), reason
     connection.execute("SET merganser_runner = 'local'")
     rows = connection.execute(query).fetchall()
-    assert len(rows) == len(expected)
     # Some queries leave the order of equal rows open.
-    for row, other in zip(sorted(rows, key=text), sorted(expected, key=text), strict=True):
-        assert all(same(left, right) for left, right in zip(row, other, strict=True))
+    assert_same_rows(rows, expected, ordered=False)
 
 
-@pytest.mark.parametrize("number", REPRESENTATIVE)
+@pytest.mark.parametrize("number", REPRESENTATIVE_OF_TPCDS)
 def test_representative_query(connection, tpcds_queries, number):
     check(connection, tpcds_queries[number])
 
