@@ -100,7 +100,9 @@ def test_prepared_statement_follows_parameters_data_and_keys(shop):
         "ALTER TABLE o DROP FOREIGN KEY (c); ALTER TABLE c DROP PRIMARY KEY; INSERT INTO c VALUES (7, 3, 'twin')"
     )
     assert len(shop.execute("EXECUTE report(5, 3)").fetchall()) == 3
-    assert shop.execute("EXECUTE report(5, 3)").fetchall() == plain_rows(shop, query.format(5, 3))
+    # The two rows of 7 tie in every ORDER BY item, so which comes first is open.
+    rows = shop.execute("EXECUTE report(5, 3)").fetchall()
+    assert sorted(rows) == sorted(plain_rows(shop, query.format(5, 3)))
 
 
 def test_parameter_as_a_part_of_the_key(shop):
