@@ -62,8 +62,7 @@ vector<Setting> AllSettings() {
 		 "Queries that read less than this, about, run in DuckDB alone; 0 always runs in stages"},
 	    {SEND_MAX_BYTES, LogicalType::UBIGINT, Value::UBIGINT(idx_t(4) << 30),
 		 "Most bytes, about, of a table or data frame of the session that are sent to tasks; a query that needs more "
-		 "runs in "
-		 "DuckDB alone"},
+		 "runs in DuckDB alone"},
 	    {BROADCAST_MAX_BYTES, LogicalType::UBIGINT, Value::UBIGINT(idx_t(64) << 20),
 		 "Largest side of a join that goes to all tasks, about; 0 hashes both sides wherever that is possible"},
 	    {EXCHANGE_DIRECTORY, LogicalType::VARCHAR, Value(""),

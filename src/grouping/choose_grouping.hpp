@@ -7,8 +7,7 @@
 //   rows          the function decides row by row
 //   single        one partition for all rows, or a function that cannot be split
 //   fused         the input is a table function with the same partition set, in whatever order it is written, whose
-//   rows still
-//                 come in the order this call asks for: no group operator at all
+//                 rows still come in the order this call asks for: no group operator at all
 //   region_local  the scan's layout says that every region holds whole partitions, in this order
 //   hashed        everything else
 // Sound because a partition is identified by the set of its columns, SQL leaves the order between partitions open, and

@@ -6,8 +6,8 @@
 // Follows a table function's input down to the operator that decides how its rows arrive, through operators that keep
 // every thread's stream of rows as it is: projections, filters and table functions with row semantics that preserve
 // order.
-//   SESSION <- Projection(b AS y, a AS x) <- Filter <- SESSION' : column x of the input is column a of SESSION''s
-//   output
+//   SESSION <- Projection(b AS y, a AS x) <- Filter <- SESSION'
+//   column x of the input is column a of the output of SESSION'
 // Works on plans whose column bindings DuckDB has resolved to positions, that is while the physical plan is made.
 //===----------------------------------------------------------------------===//
 

@@ -4,13 +4,12 @@
 // grouping/prepare_calls.hpp
 //
 // Problem: to DuckDB's optimizer a table function is a wall: everything below it is computed in full.
-//   SELECT window_start, device FROM SESSION(DATA => TABLE(sensor) PARTITION BY device ORDER BY time, GAP => 1m) WHERE
-//   device = 'd7'
+//   SELECT window_start, device FROM SESSION(DATA => TABLE(sensor) PARTITION BY device ORDER BY time, GAP => 1m)
+//   WHERE device = 'd7'
 // Before DuckDB's own passes,
 // * filters on partition columns move below the call: they keep or drop whole partitions, so no partition that stays
-// changes. Below
-//   a call with row semantics any filter on input columns moves. Other filters stay: the function sees every row of a
-//   partition.
+//   changes. Below a call with row semantics any filter on input columns moves. Other filters stay: the function sees
+//   every row of a partition.
 // * columns that nothing above uses are no longer carried.
 // Both then pass through projections and scans by DuckDB's own means.
 // Limits: a filter moves from right above the call, or from above projections of it; volatile expressions stay, and so

@@ -204,10 +204,9 @@ void ProcessorStream::Hold(idx_t begin) {
 
 void ProcessorStream::ThrowTooManyHeld(const OutOfMemoryException &reason) const {
 	throw OutOfMemoryException("%s: %llu rows of one partition are held until the rows after them decide about them "
-	                           "(SESSION: until the session "
-	                           "closes), and with the columns that are used they do not fit into memory_limit. Use "
-	                           "fewer columns, arguments that "
-	                           "make smaller windows, or a larger memory_limit. %s",
+	                           "(SESSION: until the session closes), and with the columns that are used they do not "
+	                           "fit into memory_limit. Use fewer columns, arguments that make smaller windows, or a "
+	                           "larger memory_limit. %s",
 	                           layout.function, current_end - released, ErrorData(reason).RawMessage());
 }
 

@@ -5,8 +5,9 @@
 //
 // Problem: once the wide columns of a dimension are fetched by the join-back, the narrow plan often joins the dimension
 // only to find that a row exists, which a foreign key already says.
-//   narrow plan of Q10:  orders JOIN customer ON o_custkey = c_custkey   with  orders (o_custkey) -> customer
-//   (c_custkey) becomes:             orders, grouped by o_custkey
+//   narrow plan of Q10:  orders JOIN customer ON o_custkey = c_custkey
+//   foreign key:         orders (o_custkey) -> customer (c_custkey)
+//   becomes:             orders, grouped by o_custkey
 //
 // Sound when the foreign key points to a key of the dimension and is equated to it in every row: then each row whose
 // foreign key is not NULL joins exactly one row of the dimension, so the join only drops rows with NULL, which

@@ -6,11 +6,9 @@
 // Finds the keys and foreign keys of what a bound plan scans, as column bindings.
 //   a DuckDB table                        its enforced and declared keys
 //   a scan of files                       keys declared on a view that shows that very scan, whether the query names
-//   the
-//                                         view or calls read_parquet('...') itself
+//                                         the view or calls read_parquet('...') itself
 //   the subtree of a view with filters    keys declared on the view: they hold for the rows the view shows, so the
-//   whole
-//                                         subtree is the relation
+//                                         whole subtree is the relation
 //
 // A bound plan does not say which views it was made from. So each declared view is bound once and compared with what
 // the plan holds: same functions, arguments, columns and expressions, up to table indexes. Binding opens the view's

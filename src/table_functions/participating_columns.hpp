@@ -5,8 +5,8 @@
 //
 // The columns that functions such as M4, LTTB and FFT compute on: every column of the table argument that is neither
 // the time column nor a PARTITION BY column, in the order of the table argument.
-//   M4(DATA => (SELECT device, time, speed, state FROM sensor) PARTITION BY device ORDER BY time, ...)   -- speed and
-//   state
+//   M4(DATA => (SELECT device, time, speed, state FROM sensor) PARTITION BY device ORDER BY time, ...)
+//                                                                            -- speed and state
 //===----------------------------------------------------------------------===//
 
 #pragma once

@@ -13,8 +13,7 @@
 // windows follow each other, the earliest first. Rows before ORIGIN belong to no window and are left out.
 // * TUMBLE: one window [start, start + SIZE), start = ORIGIN + floor((t - ORIGIN) / SIZE) * SIZE.
 // * HOP: every window [ORIGIN + k * SLIDE, ... + SIZE) with t inside. SLIDE > SIZE leaves gaps. Differs from IoTDB near
-// ORIGIN: there
-//   windows that start before ORIGIN come and go with t; here all that hold t come.
+//   ORIGIN: there windows that start before ORIGIN come and go with t; here all that hold t come.
 // * CUMULATE: the TUMBLE window's start with every end start + j * STEP after t. SIZE has to be a multiple of STEP.
 // Bounds beyond the type's range are its largest value. Times with zone are windowed as instants (UTC).
 // Errors: a NULL or infinite time; sizes that are not positive; more than a million windows per row.

@@ -9,7 +9,7 @@
 // A window's base is the value of its first row, not of the row before. A row begins a new window when |value - base| >
 // DELTA, or, with DELTA 0, when value is distinct from base.
 // * IGNORE_NULL true: NULLs join the open window; where it has only NULLs so far, the first value joins and becomes the
-// base.
+//   base.
 // * IGNORE_NULL false: NULLs and values never share a window; NULLs that follow each other do.
 // Output: window_index BIGINT, from 0 in each partition, then every input column.
 // COL is TINYINT, SMALLINT, INTEGER, BIGINT, FLOAT or DOUBLE where DELTA is not 0, and any type otherwise. NaN is at an

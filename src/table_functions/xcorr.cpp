@@ -119,10 +119,10 @@ unique_ptr<BoundProcessor> XcorrFunction::Bind(ClientContext &context, const Bou
 	auto &table = arguments.Table();
 	auto columns = ParticipatingColumns::Numeric(arguments, time.column);
 	if (columns.size() != 2) {
-		throw BinderException("XCORR: XCORR requires exactly two numeric columns beside the time column and the "
-		                      "PARTITION BY columns, but "
-		                      "found %llu. Choose them in the input: DATA => (SELECT ... FROM ...)",
-		                      columns.size());
+		throw BinderException(
+		    "XCORR: XCORR requires exactly two numeric columns beside the time column and the "
+		    "PARTITION BY columns, but found %llu. Choose them in the input: DATA => (SELECT ... FROM ...)",
+		    columns.size());
 	}
 	auto result = make_uniq<BoundXcorr>();
 	result->time_name = table.names[time.column];

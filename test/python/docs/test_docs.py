@@ -90,3 +90,16 @@ def test_rooms_use_only_rooms_above_them():
         if used.split("/")[0] in rooms[rooms.index(room) + 1 :]
     ]
     assert upward == []
+
+
+def test_lines_of_code_and_comments_fit():
+    """clang-format leaves comments alone, as they hold tables and diagrams; so nothing else keeps them to 120 columns."""
+    sources = [path for folder in ("src", "test") for path in (ROOT / folder).glob("**/*.[ch]pp")]
+    assert sources
+    long = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in sources
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if len(line.expandtabs(4)) > 120
+    ]
+    assert long == []
