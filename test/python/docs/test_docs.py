@@ -93,7 +93,7 @@ def test_rooms_use_only_rooms_above_them():
 
 
 def test_lines_of_code_and_comments_fit():
-    """clang-format leaves comments alone, as they hold tables and diagrams; so nothing else keeps them to 120 columns."""
+    """clang-format leaves comments alone, as they hold tables and diagrams; nothing else keeps them to 120 columns."""
     sources = [path for folder in ("src", "test") for path in (ROOT / folder).glob("**/*.[ch]pp")]
     assert sources
     long = [
