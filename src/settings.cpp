@@ -1,5 +1,7 @@
 #include "settings.hpp"
 
+#include "setting_checks.hpp"
+
 #include "duckdb/main/config.hpp"
 #include "duckdb/main/extension/extension_loader.hpp"
 #include "duckdb/parallel/task_scheduler.hpp"
@@ -15,7 +17,14 @@ struct Setting {
 	LogicalType type;
 	Value default_value;
 	const char *description;
+	//! Called at SET; none where every value of the type will do.
+	set_option_callback_t check = nullptr;
 };
+
+//! More threads, or connections of a worker, than any machine runs well.
+const idx_t MOST_THREADS = 1024;
+const idx_t MOST_TASKS = 65536;
+const idx_t MOST_ATTEMPTS = 1000;
 
 const char *const LATE_MATERIALIZATION = "merganser_late_materialization";
 const char *const LATE_MATERIALIZATION_MAX_ROWS = "merganser_late_materialization_max_rows";
@@ -51,40 +60,52 @@ vector<Setting> AllSettings() {
 	    {LATE_MATERIALIZATION_COST, LogicalType::BOOLEAN, Value::BOOLEAN(true),
 		 "Decline late materialization where it is estimated not to pay; off rewrites wherever it is sound"},
 	    {RUNNER, LogicalType::VARCHAR, Value(""),
-		 "What runs queries in stages: local (threads of this process), ray, or empty for DuckDB alone"},
-	    {TASKS, LogicalType::UBIGINT, Value::UBIGINT(8), "Number of tasks a stage is divided into"},
-	    {TASK_BYTES, LogicalType::UBIGINT, Value::UBIGINT(idx_t(64) << 20),
+		 "What runs queries in stages: local (threads of this process), ray, or empty for DuckDB alone",
+		 SettingChecks::Runner},
+	    {TASKS, LogicalType::UBIGINT, Value::UBIGINT(8), "Number of tasks a stage is divided into",
+		 SettingChecks::Number<TASKS, 1, MOST_TASKS>},
+	    {TASK_BYTES, LogicalType::VARCHAR, Value("67108864"),
 		 "Neighbouring shares of a stage that together read less than this are one task; 0: every share is a task. "
-		 "Unless set, 0 where merganser_distribute_min_bytes is 0"},
+		 "Unless set, 0 where merganser_distribute_min_bytes is 0",
+		 SettingChecks::Size<TASK_BYTES>},
 	    {SLOTS, LogicalType::UBIGINT, Value::UBIGINT(0),
-		 "Number of tasks that run at the same time; 0 takes the setting threads, on Ray the cluster's CPUs"},
-	    {DISTRIBUTE_MIN_BYTES, LogicalType::UBIGINT, Value::UBIGINT(idx_t(256) << 20),
-		 "Queries that read less than this, about, run in DuckDB alone; 0 always runs in stages"},
-	    {SEND_MAX_BYTES, LogicalType::UBIGINT, Value::UBIGINT(idx_t(4) << 30),
+		 "Number of tasks that run at the same time; 0 takes the setting threads, on Ray the cluster's CPUs",
+		 SettingChecks::Number<SLOTS, 0, MOST_THREADS>},
+	    {DISTRIBUTE_MIN_BYTES, LogicalType::VARCHAR, Value("268435456"),
+		 "Queries that read less than this, about, run in DuckDB alone; 0 always runs in stages",
+		 SettingChecks::Size<DISTRIBUTE_MIN_BYTES>},
+	    {SEND_MAX_BYTES, LogicalType::VARCHAR, Value("4294967296"),
 		 "Most bytes, about, of a table or data frame of the session that are sent to tasks; a query that needs more "
-		 "runs in DuckDB alone"},
-	    {BROADCAST_MAX_BYTES, LogicalType::UBIGINT, Value::UBIGINT(idx_t(64) << 20),
-		 "Largest side of a join that goes to all tasks, about; 0 hashes both sides wherever that is possible"},
+		 "runs in DuckDB alone",
+		 SettingChecks::Size<SEND_MAX_BYTES>},
+	    {BROADCAST_MAX_BYTES, LogicalType::VARCHAR, Value("67108864"),
+		 "Largest side of a join that goes to all tasks, about; 0 hashes both sides wherever that is possible",
+		 SettingChecks::Size<BROADCAST_MAX_BYTES>},
 	    {EXCHANGE_DIRECTORY, LogicalType::VARCHAR, Value(""),
-		 "Folder for exchange files; empty takes the system's temporary folder"},
+		 "Folder for exchange files; empty takes the system's temporary folder", SettingChecks::ExchangeDirectory},
 	    {EXCHANGE_COMPRESSION, LogicalType::VARCHAR, Value("none"),
-		 "How blocks of exchange files are compressed: none or lz4"},
+		 "How blocks of exchange files are compressed: none or lz4", SettingChecks::ExchangeCompression},
 	    // The rest is read by the runner ray, from the plan document.
 	    {EXCHANGE_SHARED, LogicalType::BOOLEAN, Value::BOOLEAN(true),
 		 "On Ray: every node sees the exchange directory and the folders COPY writes; false sends exchange files from "
 		 "node to node, and the session writes what COPY writes"},
-	    {EXCHANGE_MAX_BYTES, LogicalType::UBIGINT, Value::UBIGINT(0),
-		 "On Ray: largest size of one query's exchange files written by one node; 0 for no limit"},
+	    {EXCHANGE_MAX_BYTES, LogicalType::VARCHAR, Value("0"),
+		 "On Ray: largest size of one query's exchange files written by one node; 0 for no limit",
+		 SettingChecks::Size<EXCHANGE_MAX_BYTES>},
 	    {WORKER_DIRECTORY, LogicalType::VARCHAR, Value(""),
 		 "On Ray: folder on each node for spilling; empty takes the node's temporary folder"},
 	    {WORKER_MEMORY_LIMIT, LogicalType::VARCHAR, Value(""),
-		 "On Ray: memory limit of DuckDB on each node; empty takes what Ray counts for the node"},
+		 "On Ray: memory limit of DuckDB on each node; empty takes what Ray counts for the node",
+		 SettingChecks::MemoryLimit},
 	    {WORKER_THREADS, LogicalType::UBIGINT, Value::UBIGINT(0),
-		 "On Ray: threads of DuckDB on each node; 0 takes the node's CPUs"},
-	    {WORKER_MAX_SPILL_BYTES, LogicalType::UBIGINT, Value::UBIGINT(0),
-		 "On Ray: largest size of what DuckDB spills on each node; 0 takes DuckDB's own limit"},
+		 "On Ray: threads of DuckDB on each node; 0 takes the node's CPUs",
+		 SettingChecks::Number<WORKER_THREADS, 0, MOST_THREADS>},
+	    {WORKER_MAX_SPILL_BYTES, LogicalType::VARCHAR, Value("0"),
+		 "On Ray: largest size of what DuckDB spills on each node; 0 takes DuckDB's own limit",
+		 SettingChecks::Size<WORKER_MAX_SPILL_BYTES>},
 	    {TASK_ATTEMPTS, LogicalType::UBIGINT, Value::UBIGINT(4),
-		 "On Ray: how often a task is tried before its query fails"},
+		 "On Ray: how often a task is tried before its query fails",
+		 SettingChecks::Number<TASK_ATTEMPTS, 1, MOST_ATTEMPTS>},
 	    {SPECULATION, LogicalType::BOOLEAN, Value::BOOLEAN(false),
 		 "On Ray: try a task that takes much longer than its stage's others on a second node too"},
 	    {PROGRESS, LogicalType::BOOLEAN, Value::BOOLEAN(true),
@@ -98,6 +119,11 @@ Value Current(ClientContext &context, const char *name) {
 		throw InvalidInputException("Setting \"%s\" has no value; use RESET %s", name, name);
 	}
 	return result;
+}
+
+//! Of a setting that SettingChecks::Size has made a number of.
+idx_t Bytes(ClientContext &context, const char *name) {
+	return UBigIntValue::Get(Current(context, name).DefaultCastAs(LogicalType::UBIGINT));
 }
 
 bool IsSet(ClientContext &context, const char *name) {
@@ -121,7 +147,8 @@ bool SwitchedOffByEnvironment(const char *variable) {
 void Settings::Register(ExtensionLoader &loader) {
 	auto &config = DBConfig::GetConfig(loader.GetDatabaseInstance());
 	for (auto &setting : AllSettings()) {
-		config.AddExtensionOption(setting.name, setting.description, setting.type, setting.default_value);
+		config.AddExtensionOption(setting.name, setting.description, setting.type, setting.default_value,
+		                          setting.check);
 	}
 }
 
@@ -152,18 +179,14 @@ bool Settings::RunsInThisProcess(ClientContext &context) {
 }
 
 idx_t Settings::Tasks(ClientContext &context) {
-	auto tasks = UBigIntValue::Get(Current(context, TASKS));
-	if (tasks < 1 || tasks > 65536) {
-		throw InvalidInputException("Setting \"%s\" must be from 1 to 65536, not %llu", TASKS, tasks);
-	}
-	return tasks;
+	return UBigIntValue::Get(Current(context, TASKS));
 }
 
 idx_t Settings::TaskBytes(ClientContext &context) {
 	if (DistributeMinBytes(context) == 0 && !IsSet(context, TASK_BYTES)) {
 		return 0;
 	}
-	return UBigIntValue::Get(Current(context, TASK_BYTES));
+	return Bytes(context, TASK_BYTES);
 }
 
 idx_t Settings::Slots(ClientContext &context) {
@@ -176,15 +199,15 @@ idx_t Settings::AskedSlots(ClientContext &context) {
 }
 
 idx_t Settings::DistributeMinBytes(ClientContext &context) {
-	return UBigIntValue::Get(Current(context, DISTRIBUTE_MIN_BYTES));
+	return Bytes(context, DISTRIBUTE_MIN_BYTES);
 }
 
 idx_t Settings::SendMaxBytes(ClientContext &context) {
-	return UBigIntValue::Get(Current(context, SEND_MAX_BYTES));
+	return Bytes(context, SEND_MAX_BYTES);
 }
 
 idx_t Settings::BroadcastMaxBytes(ClientContext &context) {
-	return UBigIntValue::Get(Current(context, BROADCAST_MAX_BYTES));
+	return Bytes(context, BROADCAST_MAX_BYTES);
 }
 
 string Settings::ExchangeDirectory(ClientContext &context) {

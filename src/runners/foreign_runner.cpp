@@ -4,6 +4,7 @@
 #include "runners/run_report.hpp"
 #include "runners/session_secrets.hpp"
 #include "runners/stage_tasks.hpp"
+#include "setting_checks.hpp"
 
 #include "yyjson.hpp"
 
@@ -137,10 +138,6 @@ ForeignRunner::~ForeignRunner() {
 	}
 }
 
-bool ForeignRunner::IsRegistered(const string &name) {
-	return Providers::Get().Find(name) != nullptr;
-}
-
 void ForeignRunner::Start(std::function<void()> on_end) {
 	auto submit = Providers::Get().Find(name);
 	auto tasks = make_uniq<StageTasks>(run.stages, Settings::TaskBytes(run.context));
@@ -182,6 +179,7 @@ extern "C" {
 
 void merganser_register_runner(const char *name, merganser_submit_t submit) {
 	merganser::Providers::Get().Register(name, submit);
+	merganser::SettingChecks::AllowRunner(name);
 }
 
 const char *merganser_query_secrets(uint64_t query) {

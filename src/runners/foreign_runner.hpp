@@ -45,8 +45,6 @@ public:
 	ForeignRunner(string name, QueryRun run);
 	~ForeignRunner() override;
 
-	static bool IsRegistered(const string &name);
-
 	void Start(std::function<void()> on_end) override;
 	vector<string> Finish() override;
 	//! Negative: the provider shows the progress itself.

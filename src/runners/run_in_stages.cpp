@@ -111,7 +111,6 @@ void Optimize(OptimizerExtensionInput &input, unique_ptr<LogicalOperator> &plan)
 	if (!query) {
 		return;
 	}
-	StageRunner::CheckName(runner); // only now: SET and RESET have to work with a wrong name too
 	auto start = std::chrono::steady_clock::now();
 	RuleDecision decision;
 	decision.rule = RULE_NAME;

@@ -34,8 +34,6 @@ public:
 
 	//! The runner the setting merganser_runner names.
 	static unique_ptr<StageRunner> Make(QueryRun run);
-	//! Throws unless `name` is empty or the name of a runner.
-	static void CheckName(const string &name);
 
 	//! Starts and returns. `on_end` is called once, from any thread, when Finish will not wait any more.
 	virtual void Start(std::function<void()> on_end) = 0;

@@ -108,35 +108,12 @@ def test_control_c(staged, exchanges):
     assert sorted(staged.execute(QUERY).fetchall()) == EXPECTED
 
 
-def test_unknown_runner(staged):
-    staged.execute("SET merganser_runner = 'elsewhere'")
-    with pytest.raises(
-        duckdb.InvalidInputException, match="must be 'local', empty, or a runner this process has; 'elsewhere' is none"
-    ):
-        staged.execute(QUERY)
-
-
-def test_folder_that_cannot_be_made(staged, tmp_path):
-    (tmp_path / "file").write_text("")
-    staged.execute(f"SET merganser_exchange_directory = '{tmp_path}/file'")
-    with pytest.raises(duckdb.IOException, match="SET merganser_exchange_directory"):
-        staged.execute(QUERY).fetchall()
-
-
 def test_a_query_too_small(staged):
     staged.execute("SET merganser_distribute_min_bytes = 1000000000")
     rows = staged.execute("SELECT tasks, reason FROM merganser_stages($1)", [QUERY]).fetchall()
     assert [tasks for tasks, _ in rows] == [1]
     assert "smaller than merganser_distribute_min_bytes" in rows[0][1]
     assert "Staged Query" not in plan(staged, QUERY)
-
-
-def test_a_wrong_runner_can_be_set_right_again(connection):
-    connection.execute("SET merganser_runner = 'Local'")
-    with pytest.raises(duckdb.InvalidInputException, match="must be 'local', empty, or a runner"):
-        connection.execute("SELECT 1")
-    connection.execute("RESET merganser_runner")
-    assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
 @pytest.mark.parametrize(
