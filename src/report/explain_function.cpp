@@ -1,14 +1,13 @@
 #include "report/explain_function.hpp"
 
 #include "decision_log.hpp"
+#include "report/statement_to_plan.hpp"
 
 #include "duckdb/function/table_function.hpp"
 #include "duckdb/main/client_context.hpp"
-#include "duckdb/main/connection.hpp"
 #include "duckdb/main/extension/extension_loader.hpp"
 #include "duckdb/execution/physical_plan_generator.hpp"
 #include "duckdb/optimizer/optimizer.hpp"
-#include "duckdb/planner/planner.hpp"
 
 namespace merganser {
 
@@ -28,21 +27,10 @@ struct ExplainState : public GlobalTableFunctionState {
 	idx_t position = 0;
 };
 
-unique_ptr<SQLStatement> ParseOne(ClientContext &context, const string &sql) {
-	// The caller's connection is busy binding us; only parsing happens on this one.
-	Connection parsing(*context.db);
-	auto statements = parsing.ExtractStatements(sql);
-	if (statements.size() != 1) {
-		throw BinderException("merganser_explain takes exactly one statement, but the text has %llu",
-		                      statements.size());
-	}
-	return std::move(statements[0]);
-}
-
 //! The plan DuckDB would run, as text.
-string OptimizedPlan(ClientContext &context, const string &sql) {
+string OptimizedPlan(ClientContext &context, const StatementToPlan &statement) {
 	Planner planner(context);
-	planner.CreatePlan(ParseOne(context, sql));
+	statement.Bind(planner);
 	auto plan = std::move(planner.plan);
 	if (plan->RequireOptimizer()) {
 		Optimizer optimizer(*planner.binder, context);
@@ -70,18 +58,15 @@ unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &in
                               vector<Identifier> &names) {
 	types = {LogicalType::VARCHAR, LogicalType::VARCHAR, LogicalType::VARCHAR};
 	names = {"section", "item", "text"};
-	if (input.inputs[0].IsNull()) {
-		throw BinderException("merganser_explain takes the text of a statement, not NULL");
-	}
-	auto sql = input.inputs[0].GetValue<string>();
+	StatementToPlan statement(context, "merganser_explain", input.inputs[0]);
 	auto result = make_uniq<ExplainBindData>();
 	string before;
 	{
 		RulesOff without_rules(context);
-		before = OptimizedPlan(context, sql);
+		before = OptimizedPlan(context, statement);
 	}
 	auto &log = DecisionLog::Get(context);
-	auto after = OptimizedPlan(context, sql);
+	auto after = OptimizedPlan(context, statement);
 	AddDecisions(log, result->rows);
 	result->rows.push_back({"plan", "before", std::move(before)});
 	result->rows.push_back({"plan", "after", std::move(after)});

@@ -12,8 +12,8 @@
 //   plan      before                 DuckDB's optimised plan without our rules
 //   plan      after                  with them
 // Columns: section, item, text, all VARCHAR. Decisions come in the order they were taken; a fact belongs to the
-// decision above it. Errors: BinderException where the text is not exactly one statement; whatever planning the
-// statement raises.
+// decision above it. Errors: BinderException where the text is not one statement that can be planned without acting
+// (statement_to_plan.hpp); whatever planning the statement raises.
 //===----------------------------------------------------------------------===//
 
 #pragma once

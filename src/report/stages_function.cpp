@@ -1,14 +1,13 @@
 #include "report/stages_function.hpp"
 
+#include "report/statement_to_plan.hpp"
 #include "runners/run_in_stages.hpp"
 #include "runners/staged_query.hpp"
 #include "stages/stages_pause.hpp"
 
 #include "duckdb/function/table_function.hpp"
-#include "duckdb/main/connection.hpp"
 #include "duckdb/main/extension/extension_loader.hpp"
 #include "duckdb/optimizer/optimizer.hpp"
-#include "duckdb/planner/planner.hpp"
 
 namespace merganser {
 
@@ -30,19 +29,15 @@ unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &in
 	         Identifier("tasks"), Identifier("sql"),          Identifier("reason")};
 	types = {LogicalType::UBIGINT, LogicalType::VARCHAR, LogicalType::VARCHAR,
 	         LogicalType::UBIGINT, LogicalType::VARCHAR, LogicalType::VARCHAR};
-	if (input.inputs[0].IsNull()) {
-		throw BinderException("%s needs the text of a query, not NULL", NAME);
-	}
-	auto sql = input.inputs[0].GetValue<string>();
-	Connection connection(*context.db);
-	auto statements = connection.ExtractStatements(sql);
-	auto is_copy = statements.size() == 1 && statements[0]->type == StatementType::COPY_STATEMENT;
-	if (statements.size() != 1 || (!is_copy && statements[0]->type != StatementType::SELECT_STATEMENT)) {
-		throw BinderException("%s needs exactly one query, or one COPY of a query to files", NAME);
+	StatementToPlan statement(context, NAME, input.inputs[0]);
+	auto is_copy = statement.Type() == StatementType::COPY_STATEMENT;
+	if (!is_copy && statement.Type() != StatementType::SELECT_STATEMENT) {
+		throw BinderException("%s takes one query, or one COPY of a query to files, not %s", NAME,
+		                      StatementTypeToString(statement.Type()));
 	}
 	StagesPause pause(context);
 	Planner planner(context);
-	planner.CreatePlan(std::move(statements[0]));
+	statement.Bind(planner);
 	if (is_copy && planner.plan->type != LogicalOperatorType::LOGICAL_COPY_TO_FILE) {
 		throw BinderException("%s does not know this COPY; give it the query", NAME);
 	}
@@ -52,7 +47,7 @@ unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &in
 	string reason;
 	if (!RunInStages::TryReplace(context, *planner.binder, plan, reason)) {
 		result->rows.push_back(
-		    {Value::UBIGINT(1), Value("gather"), Value(""), Value::UBIGINT(1), Value(sql), Value(reason)});
+		    {Value::UBIGINT(1), Value("gather"), Value(""), Value::UBIGINT(1), Value(statement.Sql()), Value(reason)});
 		return std::move(result);
 	}
 	for (auto &stage : RunInStages::StagesOf(*plan).stages) {

@@ -103,7 +103,7 @@ bool HasParameters(LogicalOperator &op) {
 
 void Optimize(OptimizerExtensionInput &input, unique_ptr<LogicalOperator> &plan) {
 	auto runner = Settings::Runner(input.context);
-	if (runner.empty() || StagesPause::IsActive(input.context)) {
+	if (runner.empty() || StagesPause::IsActive(input.context) || DecisionLog::Get(input.context).rules_off) {
 		return;
 	}
 	PreparedStatements::Watch(input.context);

@@ -61,10 +61,10 @@ string FindIn(const Expression &expression) {
 	return found;
 }
 
-//! merganser_verify keeps the time of a verification in the catalog: through a function of ours over its results.
+//! merganser_verify keeps the time of a verification in the catalog.
 bool ChangesTheCatalog(const LogicalOperator &op) {
-	return op.type == LogicalOperatorType::LOGICAL_GET && !op.children.empty() &&
-	       StringUtil::StartsWith(op.Cast<LogicalGet>().function.GetName().GetIdentifierName(), "merganser_");
+	return op.type == LogicalOperatorType::LOGICAL_GET &&
+	       op.Cast<LogicalGet>().function.GetName().GetIdentifierName() == "merganser_verify";
 }
 
 } // namespace

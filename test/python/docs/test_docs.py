@@ -17,7 +17,7 @@ PAGES = [
     path for folder, pattern in ((ROOT, "*.md"), (ROOT / "docs", "**/*.md")) for path in sorted(folder.glob(pattern))
 ]
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]
-INTERNAL_FUNCTIONS = {"merganser_record_verification", "merganser_take_secret"}
+INTERNAL_FUNCTIONS = {"merganser_take_secret"}
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
