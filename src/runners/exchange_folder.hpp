@@ -4,14 +4,14 @@
 // runners/exchange_folder.hpp
 //
 // The folder of one execution of a query: <directory>/merganser-<user id>/<process>/<query>, for its owner only (mode
-// 0700); <process> and <query> are random. It is removed with everything in it when the object dies: at the end of the
-// query, after an error and after a cancel. What a killed process left goes a day later, with the first query of
-// another process in the same directory. Errors: IOException naming the folder that could not be made.
+// 0700); <query> is random, <process> is the folder that process_folder.hpp locks. It is removed with everything in it
+// when the object dies: at the end of the query, after an error and after a cancel. Errors: IOException naming the
+// folder that could not be made.
 //===----------------------------------------------------------------------===//
 
 #pragma once
 
-#include "settings.hpp"
+#include "runners/process_folder.hpp"
 
 namespace merganser {
 
@@ -30,9 +30,8 @@ public:
 	string SentFile(idx_t sent);
 
 private:
+	const shared_ptr<ProcessFolder> of_process;
 	string path;
-	//! A file descriptor that holds the folder's lock while the query lives, or -1.
-	int lock = -1;
 
 	string MakeFolder(const string &relative) const;
 };

@@ -1,10 +1,7 @@
 """A staged query works in every kind of statement, fails as DuckDB would, and leaves nothing behind."""
 
-import fcntl
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -134,28 +131,3 @@ def test_a_session_that_is_locked_down_runs_queries_alone(connection, setting, r
     connection.execute(f"SET {setting}")
     assert connection.execute(query).fetchall() == [(0, 1683), (1, 1617), (2, 1650)]
     assert reason in connection.execute("SELECT reason FROM merganser_stages(?)", [query]).fetchone()[0]
-
-
-def test_folders_that_killed_processes_left_are_removed(tmp_path):
-    root = tmp_path / f"merganser-{os.getuid()}"
-    folders = {name: root / name / "query" for name in ("abandoned", "locked", "recent")}
-    for folder in folders.values():
-        folder.mkdir(parents=True)
-    two_days_ago = time.time() - 2 * 86400
-    for name in ("abandoned", "locked"):
-        os.utime(folders[name], (two_days_ago, two_days_ago))
-        os.utime(folders[name].parent, (two_days_ago, two_days_ago))
-    code = f"""
-import merganser
-with merganser.connect(runner="local") as connection:
-    connection.execute("SET merganser_distribute_min_bytes = 0; SET merganser_exchange_directory = '{tmp_path}'")
-    connection.execute("CREATE TABLE t AS SELECT i % 3 AS g FROM range(100) r(i)")
-    assert len(connection.execute("SELECT g, count(*) FROM t GROUP BY g").fetchall()) == 3
-"""
-    descriptor = os.open(folders["locked"], os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
-    finally:
-        os.close(descriptor)
-    assert sorted(path.name for path in root.iterdir()) == ["locked", "recent"]
