@@ -1,7 +1,6 @@
 #include "grouping/choose_grouping.hpp"
 
 #include "grouping/input_origin.hpp"
-#include "grouping/order_comparison.hpp"
 #include "grouping/storage_regions.hpp"
 
 #include "duckdb/parallel/task_scheduler.hpp"
@@ -160,12 +159,6 @@ bool WantedAtScan(const LogicalTableFunction &function, InputOrigin origin, cons
 	return WantedAtOrigin(function, origin, wanted);
 }
 
-bool CanBeVerified(const LogicalTableFunction &function) {
-	return std::all_of(function.ordering.begin(), function.ordering.end(), [&](const OrderItem &item) {
-		return OrderComparison::Supports(function.expressions[item.column]->GetReturnType());
-	});
-}
-
 string SortedDifferently(const StorageRegions &regions, const string &sorted, const Wanted &wanted,
                          const vector<string> &names) {
 	if (!regions.AreSingleFiles()) {
@@ -205,7 +198,7 @@ GroupingDecision ChooseForScan(ClientContext &context, LogicalTableFunction &fun
 	StorageRegions regions(get.bind_data.get(), layout.is_recorded);
 	auto whole = "regions hold whole groups of " + local.ToString(names);
 	if (regions.AreSingleFiles() && LeadingColumnsAre(sorted, wanted.partition) &&
-	    sorted.Satisfies(wanted.ordering, wanted.partition.Columns()) && CanBeVerified(function)) {
+	    sorted.Satisfies(wanted.ordering, wanted.partition.Columns())) {
 		result.grouping = Grouping::REGION_LOCAL;
 		result.reason = whole + ", sorted by " + sorted.ToString(names) + ": " + layout.source;
 		return result;
@@ -223,16 +216,9 @@ GroupingDecision ChooseForScan(ClientContext &context, LogicalTableFunction &fun
 
 } // namespace
 
-GroupingDecision ChooseGrouping(ClientContext &context, LogicalTableFunction &function, ScanLayout &layout) {
+GroupingDecision GroupingOfUnknownInput(const LogicalTableFunction &function) {
 	GroupingDecision result;
-	if (function.definition.semantics == TableSemantics::ROW) {
-		result.grouping = Grouping::ROWS;
-		result.parallel = true;
-		result.reason = "row semantics";
-		return result;
-	}
-	auto splittable = function.definition.splittable && !function.partition_columns.empty();
-	if (splittable) {
+	if (function.definition.splittable && !function.partition_columns.empty()) {
 		result.grouping = Grouping::HASHED;
 		result.parallel = true;
 		result.reason = "nothing is known about the order of the input";
@@ -241,12 +227,24 @@ GroupingDecision ChooseGrouping(ClientContext &context, LogicalTableFunction &fu
 		result.reason = function.partition_columns.empty() ? "no PARTITION BY: one partition"
 		                                                   : function.definition.name + " is not splittable";
 	}
+	return result;
+}
+
+GroupingDecision ChooseGrouping(ClientContext &context, LogicalTableFunction &function, ScanLayout &layout) {
+	if (function.definition.semantics == TableSemantics::ROW) {
+		GroupingDecision result;
+		result.grouping = Grouping::ROWS;
+		result.parallel = true;
+		result.reason = "row semantics";
+		return result;
+	}
+	auto result = GroupingOfUnknownInput(function);
 	InputOrigin origin(*function.children[0]);
 	auto inner = dynamic_cast<LogicalTableFunction *>(&origin.source.get());
 	if (inner && inner->definition.semantics == TableSemantics::SET) {
 		return ChooseForNested(context, function, origin, *inner, result);
 	}
-	if (splittable && origin.source.get().type == LogicalOperatorType::LOGICAL_GET) {
+	if (result.grouping == Grouping::HASHED && origin.source.get().type == LogicalOperatorType::LOGICAL_GET) {
 		return ChooseForScan(context, function, origin, origin.source.get().Cast<LogicalGet>(), result, layout);
 	}
 	return result;

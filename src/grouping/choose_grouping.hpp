@@ -25,4 +25,7 @@ namespace merganser {
 //! `function` sits in a plan whose column bindings are resolved to positions. `layout` is filled for REGION_LOCAL.
 GroupingDecision ChooseGrouping(ClientContext &context, LogicalTableFunction &function, ScanLayout &layout);
 
+//! HASHED or SINGLE: what a call with set semantics can always do.
+GroupingDecision GroupingOfUnknownInput(const LogicalTableFunction &function);
+
 } // namespace merganser

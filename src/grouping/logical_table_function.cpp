@@ -1,6 +1,7 @@
 #include "grouping/logical_table_function.hpp"
 
 #include "grouping/choose_grouping.hpp"
+#include "grouping/hold_nothing_back.hpp"
 #include "grouping/partitioned_sort.hpp"
 #include "grouping/physical_table_function.hpp"
 #include "grouping/region_sort.hpp"
@@ -357,23 +358,64 @@ static void RecordDecision(ClientContext &context, const string &function, const
 	                                               std::move(facts), 0});
 }
 
+static bool IsCallWithPartitions(PhysicalOperator &op) {
+	auto function = dynamic_cast<PhysicalTableFunction *>(&op);
+	return function && function->decision.grouping != Grouping::ROWS;
+}
+
+//! What the call relies on, in this grouping, and what is verified of it.
+static InputPromise PromiseOf(const LogicalTableFunction &function, const ProcessorLayout &layout,
+                              const GroupingDecision &decision, const ScanLayout &scan_layout) {
+	InputPromise result;
+	result.function = function.definition.name;
+	result.column_names = layout.input_names;
+	result.input_types = layout.input_types;
+	result.partition_columns = layout.partition_columns;
+	result.ordering = function.ordering;
+	result.one_stream = !decision.parallel;
+	auto has_partitions = !layout.partition_columns.empty();
+	switch (decision.grouping) {
+	case Grouping::REGION_LOCAL:
+		result.whole_partitions = true;
+		break;
+	case Grouping::FUSED:
+		result.whole_partitions = has_partitions;
+		break;
+	case Grouping::SINGLE:
+		result.ordering = PartitionsThenOrder(layout, function.ordering);
+		break;
+	default:
+		break;
+	}
+	result.sorts_partitions = decision.grouping == Grouping::SINGLE || !has_partitions;
+	if (decision.grouping == Grouping::REGION_LOCAL) {
+		result.source = scan_layout.source;
+		result.remedy = scan_layout.remedy;
+	} else {
+		result.source = "what its grouping, " + decision.Name() + ", brings about: " + decision.reason;
+		result.remedy = "This is a fault of Merganser: please report the query. PRAGMA disable_optimizer, or a table "
+		                "written with the table argument's rows, may avoid it";
+	}
+	return result;
+}
+
 PhysicalOperator &LogicalTableFunction::CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) {
 	ScanLayout scan_layout;
 	auto decision = ChooseGrouping(context, *this, scan_layout);
 	auto description = Description();
 	auto layout = Layout();
-	RegionPromise promise {ExpressionNames(),  partition_columns,  ordering,
-	                       layout.input_types, scan_layout.source, scan_layout.remedy};
 	auto &child = planner.CreatePlan(*children[0]);
 	reference<PhysicalOperator> input = ProjectInput(planner, child, std::move(expressions), estimated_cardinality);
 	optional_ptr<PhysicalRegionScan> region_scan;
+	if (decision.grouping == Grouping::FUSED && !IsCallWithPartitions(HoldNothingBack::Downwards(input))) {
+		decision = GroupingOfUnknownInput(*this);
+	}
 	if (decision.grouping == Grouping::REGION_LOCAL) {
 		region_scan = PhysicalRegionScan::TryReplaceScan(planner, input, scan_layout.is_recorded);
 		if (!region_scan) {
-			decision.grouping = Grouping::HASHED;
+			decision = GroupingOfUnknownInput(*this);
 			decision.reason = "the scan is not planned as a table scan";
 		} else if (decision.sorts_regions) {
-			promise.ordering.clear(); // the sort sees to it
 			input = planner.Make<PhysicalRegionSort>(input.get(), *region_scan,
 			                                         SortOrders(PartitionsThenOrder(layout, ordering), layout));
 		}
@@ -384,6 +426,7 @@ PhysicalOperator &LogicalTableFunction::CreatePlan(ClientContext &context, Physi
 	} else if (decision.grouping == Grouping::SINGLE) {
 		input = PlanSingle(planner, input, layout, ordering);
 	}
+	auto promise = PromiseOf(*this, layout, decision, scan_layout);
 	auto &result = planner.Make<PhysicalTableFunction>(definition, bound, std::move(layout), std::move(decision),
 	                                                   std::move(description), estimated_cardinality);
 	result.children.push_back(input);

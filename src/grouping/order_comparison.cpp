@@ -3,6 +3,7 @@
 #include "duckdb/common/operator/comparison_operators.hpp"
 #include "duckdb/common/types/data_chunk.hpp"
 #include "duckdb/common/vector/flat_vector.hpp"
+#include "duckdb/function/create_sort_key.hpp"
 
 namespace merganser {
 
@@ -15,7 +16,7 @@ OrderComparison::OrderComparison(ClientContext &context, vector<OrderItem> items
 	comparison.resize(STANDARD_VECTOR_SIZE);
 }
 
-bool OrderComparison::Supports(const LogicalType &type) {
+bool OrderComparison::ComparesValues(const LogicalType &type) {
 	switch (type.InternalType()) {
 	case PhysicalType::LIST:
 	case PhysicalType::STRUCT:
@@ -84,8 +85,32 @@ void OrderComparison::Compare(const Vector &column, idx_t item) {
 	}
 }
 
+//! Sort keys ascend, as bytes, where the rows are in the item's order.
+void OrderComparison::CompareSortKeys(const Vector &column, idx_t item) {
+	OrderModifiers modifiers(items[item].direction, items[item].null_order);
+	auto count = column.size();
+	Vector keys(LogicalType::BLOB, count);
+	CreateSortKeyHelpers::CreateSortKey(column, count, modifiers, keys);
+	keys.Flatten();
+	auto values = FlatVector::GetData<string_t>(keys);
+	for (idx_t row = 1; row < count; row++) {
+		auto result = CompareValues<string_t>(values[row - 1], values[row], false);
+		comparison[row] = comparison[row] ? comparison[row] : result;
+	}
+	if (last) {
+		Vector before(LogicalType::BLOB, 1);
+		CreateSortKeyHelpers::CreateSortKey(last->data[item], 1, modifiers, before);
+		before.Flatten();
+		auto result = CompareValues<string_t>(FlatVector::GetData<string_t>(before)[0], values[0], false);
+		comparison[0] = comparison[0] ? comparison[0] : result;
+	}
+}
+
 void OrderComparison::CompareItem(DataChunk &input, idx_t item) {
 	auto &column = input.data[items[item].column];
+	if (!ComparesValues(column.GetType())) {
+		return CompareSortKeys(column, item);
+	}
 	switch (column.GetType().InternalType()) {
 	case PhysicalType::BOOL:
 		return Compare<bool>(column, item);

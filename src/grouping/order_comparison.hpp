@@ -4,7 +4,8 @@
 // grouping/order_comparison.hpp
 //
 // Finds the first row of a chunk that should come before its predecessor, by an ORDER BY list, with DuckDB's order of
-// values (NaN is the largest number). Types: every type but nested ones, INTERVAL, TIMETZ and BIT.
+// values (NaN is the largest number). Nested types, INTERVAL, TIMETZ and BIT are compared by DuckDB's sort keys, every
+// other type by its values.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -17,8 +18,6 @@ class OrderComparison {
 public:
 	OrderComparison(ClientContext &context, vector<OrderItem> items, const vector<LogicalType> &input_types);
 
-	static bool Supports(const LogicalType &type);
-
 	//! `starts` are the rows that begin a partition and so have no predecessor. The predecessor of row 0 is the last
 	//! row of the chunk before. Invalid if all rows are in order.
 	optional_idx FindViolation(DataChunk &input, const vector<idx_t> &starts);
@@ -29,8 +28,10 @@ public:
 	void Remember(DataChunk &input);
 
 private:
+	static bool ComparesValues(const LogicalType &type);
 	template <class T>
 	void Compare(const Vector &column, idx_t item);
+	void CompareSortKeys(const Vector &column, idx_t item);
 	void CompareItem(DataChunk &input, idx_t item);
 	bool AscendsPlainly(DataChunk &input, const vector<idx_t> &starts) const;
 	Value PredecessorValue(DataChunk &input, idx_t row, idx_t item) const;

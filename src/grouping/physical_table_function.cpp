@@ -11,13 +11,13 @@ public:
 	      stream(context.client, op.layout, op.bound->MakeProcessor(context.client), verification.get()) {
 	}
 
-	static unique_ptr<RegionVerification> Verification(ExecutionContext &context, const PhysicalTableFunction &op) {
-		if (!op.region_scan) {
+	static unique_ptr<InputVerification> Verification(ExecutionContext &context, const PhysicalTableFunction &op) {
+		if (op.decision.grouping == Grouping::ROWS) {
 			return nullptr;
 		}
-		return make_uniq<RegionVerification>(context.client, op.promise, *op.region_scan,
-		                                     op.region_scan->Position(context),
-		                                     op.op_state->Cast<RegionVerificationState>());
+		auto position = op.region_scan ? op.region_scan->Position(context) : nullptr;
+		return make_uniq<InputVerification>(context.client, op.promise, op.region_scan.get(), std::move(position),
+		                                    op.op_state->Cast<InputVerificationState>());
 	}
 
 	void Push(DataChunk &input) {
@@ -43,7 +43,7 @@ public:
 		                  });
 	}
 
-	unique_ptr<RegionVerification> verification;
+	unique_ptr<InputVerification> verification;
 	ProcessorStream stream;
 	//! The chunk whose output is not all fetched yet. Referred to, so that another chunk cannot be taken for it.
 	vector<buffer_ptr<VectorBuffer>> pushed;
@@ -73,7 +73,7 @@ InsertionOrderPreservingMap<string> PhysicalTableFunction::ParamsToString() cons
 }
 
 unique_ptr<GlobalOperatorState> PhysicalTableFunction::GetGlobalOperatorState(ClientContext &context) const {
-	return make_uniq<RegionVerificationState>();
+	return make_uniq<InputVerificationState>();
 }
 
 unique_ptr<OperatorState> PhysicalTableFunction::GetOperatorState(ExecutionContext &context) const {

@@ -12,7 +12,7 @@
 
 #include "grouping/grouping_decision.hpp"
 #include "grouping/processor_stream.hpp"
-#include "grouping/region_verification.hpp"
+#include "grouping/input_verification.hpp"
 
 #include "duckdb/execution/physical_operator.hpp"
 
@@ -50,9 +50,10 @@ public:
 	ProcessorLayout layout;
 	GroupingDecision decision;
 	InsertionOrderPreservingMap<string> description;
-	//! REGION_LOCAL only: the scan at the end of this pipeline, and what is verified of it.
+	//! REGION_LOCAL only: the scan at the end of this pipeline.
 	optional_ptr<PhysicalRegionScan> region_scan;
-	RegionPromise promise;
+	//! What is verified of the input; set semantics only.
+	InputPromise promise;
 };
 
 } // namespace merganser

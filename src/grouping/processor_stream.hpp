@@ -49,7 +49,7 @@ struct ProcessorLayout {
 	idx_t slice_rows = STANDARD_VECTOR_SIZE;
 };
 
-//! Sees every partition as it begins; see region_verification.hpp.
+//! Sees every partition as it begins; see input_verification.hpp.
 class PartitionObserver {
 public:
 	virtual ~PartitionObserver() = default;

@@ -1,5 +1,7 @@
 #include "grouping/region_scan.hpp"
 
+#include "grouping/hold_nothing_back.hpp"
+
 #include "duckdb/common/multi_file/multi_file_states.hpp"
 #include "duckdb/execution/physical_plan_generator.hpp"
 #include "duckdb/parallel/thread_context.hpp"
@@ -84,18 +86,21 @@ PhysicalRegionScan::PhysicalRegionScan(PhysicalPlan &plan, PhysicalTableScan &sc
 optional_ptr<PhysicalRegionScan> PhysicalRegionScan::TryReplaceScan(PhysicalPlanGenerator &planner,
                                                                     reference<PhysicalOperator> &chain,
                                                                     bool whole_files) {
-	auto &op = chain.get();
-	if (op.type == PhysicalOperatorType::TABLE_SCAN) {
-		chain = planner.Make<PhysicalRegionScan>(op.Cast<PhysicalTableScan>(), whole_files);
-		return chain.get().Cast<PhysicalRegionScan>();
-	}
-	if (op.children.size() != 1 || op.IsSink()) {
+	auto end = HoldNothingBack::Downwards(chain);
+	if (end.get().type != PhysicalOperatorType::TABLE_SCAN) {
 		return nullptr;
 	}
-	reference<PhysicalOperator> child = op.children[0];
-	auto result = TryReplaceScan(planner, child, whole_files);
-	op.children[0] = child;
-	return result;
+	auto &result = planner.Make<PhysicalRegionScan>(end.get().Cast<PhysicalTableScan>(), whole_files);
+	if (RefersToSameObject(chain.get(), end.get())) {
+		chain = result;
+	} else {
+		reference<PhysicalOperator> above = chain;
+		while (!RefersToSameObject(above.get().children[0].get(), end.get())) {
+			above = above.get().children[0];
+		}
+		above.get().children[0] = result;
+	}
+	return result.Cast<PhysicalRegionScan>();
 }
 
 InsertionOrderPreservingMap<string> PhysicalRegionScan::ParamsToString() const {

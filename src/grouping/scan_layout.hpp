@@ -6,7 +6,7 @@
 // What is known about how a scan's data lies in storage regions: declared by ALTER TABLE|VIEW ... SET PARTITIONED BY /
 // SET SORTED BY, or recorded in the files by COPY ... (FORMAT merganser_regions). A region is a file; a DuckDB table is
 // one region. Columns are positions among all columns the scan could deliver. Both kinds are promises: whoever uses
-// them verifies them (region_verification.hpp).
+// them verifies them (input_verification.hpp).
 //===----------------------------------------------------------------------===//
 
 #pragma once

@@ -1,4 +1,4 @@
-#include "grouping/region_verification.hpp"
+#include "grouping/input_verification.hpp"
 
 #include "duckdb/common/vector_operations/vector_operations.hpp"
 #include "duckdb/function/create_sort_key.hpp"
@@ -7,25 +7,43 @@
 
 namespace merganser {
 
-RegionVerification::RegionVerification(ClientContext &context, const RegionPromise &promise,
-                                       const PhysicalRegionScan &scan, shared_ptr<const RegionPosition> position,
-                                       RegionVerificationState &shared)
+InputVerification::InputVerification(ClientContext &context, const InputPromise &promise,
+                                     optional_ptr<const PhysicalRegionScan> scan,
+                                     shared_ptr<const RegionPosition> position, InputVerificationState &shared)
     : promise(promise), scan(scan), position(std::move(position)), shared(shared),
       order(context, promise.ordering, promise.input_types), plain(promise.ordering.size()), hashes(LogicalType::HASH),
       second_hashes(STANDARD_VECTOR_SIZE) {
 }
 
-void RegionVerification::Observe(DataChunk &input, const PartitionBoundaries &boundaries) {
+//! Rows that lie in no region count as one.
+idx_t InputVerification::Region() const {
+	return position ? position->region.GetIndex() : 0;
+}
+
+void InputVerification::Observe(DataChunk &input, const PartitionBoundaries &boundaries) {
 	auto &starts = boundaries.Starts();
-	auto continues = starts.empty() || starts[0] != 0;
-	if (continues && region.IsValid() && region != position->region) {
-		ThrowMetAgain(input, 0, region.GetIndex());
+	if (promise.one_stream) {
+		CheckOneStream();
 	}
-	region = position->region;
-	CheckWholeness(input, starts);
+	if (promise.whole_partitions) {
+		auto continues = starts.empty() || starts[0] != 0;
+		if (continues && region.IsValid() && region != Region()) {
+			ThrowMetAgain(input, 0, region.GetIndex());
+		}
+		region = Region();
+		CheckWholeness(input, starts);
+	}
 	if (!promise.ordering.empty()) {
 		CheckOrder(input, starts);
 	}
+}
+
+void InputVerification::CheckOneStream() {
+	if (!counted && shared.streams++ > 0) {
+		throw InvalidInputException("%s: the rows of its one partition come in several streams. %s. %s",
+		                            promise.function, promise.source, promise.remedy);
+	}
+	counted = true;
 }
 
 //! Whether values of this type are equal where their bytes are, and only there.
@@ -61,7 +79,7 @@ static void CombineBytes(const Vector &values, idx_t count, unsafe_vector<uint64
 	}
 }
 
-void RegionVerification::HashStarts(DataChunk &input, const vector<idx_t> &starts) {
+void InputVerification::HashStarts(DataChunk &input, const vector<idx_t> &starts) {
 	SelectionVector sel(starts.size());
 	for (idx_t i = 0; i < starts.size(); i++) {
 		sel.set_index(i, starts[i]);
@@ -79,7 +97,7 @@ void RegionVerification::HashStarts(DataChunk &input, const vector<idx_t> &start
 	hashes.Flatten();
 }
 
-void RegionVerification::CheckWholeness(DataChunk &input, const vector<idx_t> &starts) {
+void InputVerification::CheckWholeness(DataChunk &input, const vector<idx_t> &starts) {
 	if (starts.empty()) {
 		return;
 	}
@@ -87,28 +105,34 @@ void RegionVerification::CheckWholeness(DataChunk &input, const vector<idx_t> &s
 	auto first = FlatVector::GetData<hash_t>(hashes);
 	lock_guard<mutex> guard(shared.lock);
 	for (idx_t i = 0; i < starts.size(); i++) {
-		auto before = shared.partitions.Add({first[i], second_hashes[i], region.GetIndex() + 1});
+		auto before = shared.partitions.Add({first[i], second_hashes[i], Region() + 1});
 		if (before) {
 			ThrowMetAgain(input, starts[i], before->region - 1);
 		}
 	}
 }
 
-void RegionVerification::CheckOrder(DataChunk &input, const vector<idx_t> &starts) {
+void InputVerification::CheckOrder(DataChunk &input, const vector<idx_t> &starts) {
 	for (idx_t i = 0; i < plain.size(); i++) {
 		plain[i].TryWriteOut(input.data[promise.ordering[i].column]);
 	}
-	auto row = order.FindViolation(input, starts);
+	auto row = order.FindViolation(input, promise.sorts_partitions ? vector<idx_t>() : starts);
 	if (row.IsValid()) {
-		throw InvalidInputException("Region %s is out of order: in partition (%s), %s. Its order is %s. %s",
-		                            scan.RegionName(region.GetIndex()), Partition(input, row.GetIndex()),
-		                            order.Describe(input, row.GetIndex(), promise.column_names), promise.source,
-		                            promise.remedy);
+		throw InvalidInputException(
+		    "%s: in partition (%s), %s. Its order is %s. %s", WhereOutOfOrder(), Partition(input, row.GetIndex()),
+		    order.Describe(input, row.GetIndex(), promise.column_names), promise.source, promise.remedy);
 	}
 	order.Remember(input);
 }
 
-string RegionVerification::Partition(DataChunk &input, idx_t row) const {
+string InputVerification::WhereOutOfOrder() const {
+	if (scan) {
+		return "Region " + scan->RegionName(Region()) + " is out of order";
+	}
+	return promise.function + ": rows arrive out of order";
+}
+
+string InputVerification::Partition(DataChunk &input, idx_t row) const {
 	vector<string> result;
 	for (auto column : promise.partition_columns) {
 		result.push_back(promise.column_names[column] + " = " + input.GetValue(column, row).ToString());
@@ -116,15 +140,20 @@ string RegionVerification::Partition(DataChunk &input, idx_t row) const {
 	return StringUtil::Join(result, ", ");
 }
 
-void RegionVerification::ThrowMetAgain(DataChunk &input, idx_t row, idx_t before) const {
-	auto here = scan.RegionName(position->region.GetIndex());
-	auto problem =
-	    before == position->region.GetIndex()
-	        ? "Region " + here + " is not sorted: partition (" + Partition(input, row) + ") comes again after others"
-	        : "Partition (" + Partition(input, row) + ") lies in two regions, " + scan.RegionName(before) + " and " +
-	              here;
-	throw InvalidInputException("%s. That every region holds whole partitions, sorted, is %s. %s", problem,
-	                            promise.source, promise.remedy);
+void InputVerification::ThrowMetAgain(DataChunk &input, idx_t row, idx_t before) const {
+	auto partition = "artition (" + Partition(input, row) + ")";
+	string problem;
+	if (!scan) {
+		problem = promise.function + ": p" + partition + " comes again after others";
+	} else if (before == Region()) {
+		problem =
+		    "Region " + scan->RegionName(Region()) + " is not sorted: p" + partition + " comes again after others";
+	} else {
+		problem = "P" + partition + " lies in two regions, " + scan->RegionName(before) + " and " +
+		          scan->RegionName(Region());
+	}
+	auto assumed = scan ? "That every region holds whole partitions, sorted, is " : "That partitions come whole is ";
+	throw InvalidInputException("%s. %s%s. %s", problem, assumed, promise.source, promise.remedy);
 }
 
 } // namespace merganser
