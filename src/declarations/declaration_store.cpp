@@ -80,6 +80,9 @@ public:
 		if (entry.type == CatalogType::TABLE_ENTRY) {
 			AddEnforced(entry.Cast<TableCatalogEntry>());
 		}
+		for (auto &key : keys) {
+			key.guaranteed = NotNull(key.columns);
+		}
 		AddDeclared(context);
 	}
 

@@ -22,4 +22,8 @@ string ForeignKey::ToString() const {
 	return NameWithColumns(object, columns) + " -> " + NameWithColumns(referenced, referenced_columns);
 }
 
+string ForeignKey::ToSentence() const {
+	return NameWithColumns(object, columns) + " references " + NameWithColumns(referenced, referenced_columns);
+}
+
 } // namespace merganser

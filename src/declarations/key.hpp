@@ -27,6 +27,8 @@ struct Key {
 	bool enforced = false;
 	//! No column can be NULL: by PRIMARY KEY or NOT NULL of DuckDB, or by a declared primary key that holds the column.
 	bool not_null = false;
+	//! DuckDB enforces both that values are unique and that none is NULL: whoever uses it needs no guard.
+	bool guaranteed = false;
 
 	//! Whether these columns identify a row. The one place that refuses a nullable UNIQUE.
 	bool IdentifiesRows() const {
@@ -51,6 +53,8 @@ struct ForeignKey {
 
 	//! "orders (o_custkey) -> customer (c_custkey)".
 	string ToString() const;
+	//! "orders (o_custkey) references customer (c_custkey)".
+	string ToSentence() const;
 };
 
 } // namespace merganser

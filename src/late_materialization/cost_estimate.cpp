@@ -11,27 +11,6 @@ namespace {
 //! Below this many rows every plan takes about a millisecond.
 const double SMALL_INPUT_ROWS = 10000;
 
-bool FetchesWide(const AggregateInput &input, const JoinBackLink &link) {
-	auto &relation = input.Relations()[link.relation];
-	return std::any_of(link.fetched.begin(), link.fetched.end(), [&](const ColumnBinding &column) {
-		return ColumnWidth::IsWide(relation.types[relation.PositionOf(column)]);
-	});
-}
-
-//! Whether the join-back needs a column this link fetches to find the row of a later link.
-bool FindsLaterLink(const AggregateInput &input, const Deferral &deferral, idx_t link) {
-	auto &chain = deferral.Chain();
-	for (idx_t later = link + 1; later < chain.size(); later++) {
-		for (auto &column : input.Relations()[chain[later].relation].keys[chain[later].key].columns) {
-			auto provider = deferral.ProviderOf(column, later);
-			if (provider.kind == Deferral::Provider::Kind::FETCHED && provider.link == link) {
-				return true;
-			}
-		}
-	}
-	return false;
-}
-
 } // namespace
 
 CostEstimate::CostEstimate(const AggregateInput &input, const Deferral &deferral)
@@ -58,11 +37,15 @@ bool CostEstimate::Pays() const {
 	return input_rows >= SMALL_INPUT_ROWS && defers_wide && input_rows * saved_bytes_per_row > price_bytes;
 }
 
-optional_idx CostEstimate::FindThinLink(const AggregateInput &input, const Deferral &deferral) {
-	auto &chain = deferral.Chain();
-	for (idx_t i = chain.size(); i-- > 0;) {
-		if (!FetchesWide(input, chain[i]) && !FindsLaterLink(input, deferral, i)) {
-			return i;
+optional_idx CostEstimate::FindThinLink(const Deferral &deferral) {
+	for (idx_t link = deferral.Chain().size(); link-- > 0;) {
+		auto &columns = deferral.Columns();
+		auto wide = std::any_of(columns.begin(), columns.end(), [&](const OutputColumn &column) {
+			return !column.retained && ColumnWidth::IsWide(column.resolved->GetReturnType()) &&
+			       deferral.RelyOn(column, link);
+		});
+		if (!wide) {
+			return link;
 		}
 	}
 	return optional_idx();

@@ -6,8 +6,8 @@
 // Whether a late materialisation is expected to pay.
 //   saved = rows that reach the aggregate x bytes of the deferred columns: what no longer crosses the joins
 //   price = rows of every relation in the chain x bytes of its key: what the join-back reads again
-// It pays when the input is not small, something wide leaves the joins, and saved exceeds price. A link that fetches no
-// wide column is not worth its scan: its columns stay in the group key.
+// It pays when the input is not small, something wide leaves the joins, and saved exceeds price. A link that no wide
+// column relies on is not worth its scan: the columns that do rely on it stay in the group key.
 // Limits: DuckDB's base cardinalities, a fixed selectivity for filters, no statistics on string lengths.
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ public:
 	CostEstimate(const AggregateInput &input, const Deferral &deferral);
 
 	bool Pays() const;
-	//! The position of a link that fetches nothing wide and finds no later link, or invalid.
-	static optional_idx FindThinLink(const AggregateInput &input, const Deferral &deferral);
+	//! The position of a link that no wide dropped column relies on, or invalid.
+	static optional_idx FindThinLink(const Deferral &deferral);
 	//! "saves 6001215 rows x 141 bytes, reads again 150000 rows".
 	string ToString() const;
 

@@ -179,20 +179,28 @@ bool Deferral::TryBuildChain(idx_t max_chain, DeclineReason &reason) {
 	auto available = RetainedColumns();
 	chain = Closure(available);
 	for (auto &column : columns) {
-		if (column.retained || !column.displayed) {
+		column.relies_on.clear();
+		if (column.retained) {
 			continue;
 		}
 		for (auto &needed : ColumnsOf(*column.resolved)) {
-			Fetch(needed, chain.size());
+			CollectRelations(needed, chain.size(), column.relies_on);
+			if (column.displayed) {
+				Fetch(needed, chain.size());
+			}
 		}
 	}
-	// Backwards: a link stays if something of it is shown, or a later link that stays is found by it.
+	// Backwards: what finds a link that stays has to be fetched by the links before it.
 	vector<JoinBackLink> kept;
 	for (idx_t i = chain.size(); i-- > 0;) {
-		if (chain[i].fetched.empty()) {
+		auto &key = input.Relations()[chain[i].relation].keys[chain[i].key];
+		auto guards = !key.guaranteed && std::any_of(columns.begin(), columns.end(), [&](const OutputColumn &column) {
+			return !column.retained && RelyOn(column, i);
+		});
+		if (chain[i].fetched.empty() && !guards) {
 			continue;
 		}
-		for (auto &column : input.Relations()[chain[i].relation].keys[chain[i].key].columns) {
+		for (auto &column : key.columns) {
 			Fetch(column, i);
 		}
 		kept.push_back(chain[i]);
@@ -204,6 +212,25 @@ bool Deferral::TryBuildChain(idx_t max_chain, DeclineReason &reason) {
 		return false;
 	}
 	return true;
+}
+
+//! The relation that provides the column and those whose columns find its row, and so on.
+void Deferral::CollectRelations(const ColumnBinding &column, idx_t links, unordered_set<idx_t> &relations) const {
+	auto provider = ProviderOf(column, links);
+	if (provider.kind != Provider::Kind::FETCHED) {
+		return;
+	}
+	auto &link = chain[provider.link];
+	if (!relations.insert(link.relation).second) {
+		return;
+	}
+	for (auto &key_column : input.Relations()[link.relation].keys[link.key].columns) {
+		CollectRelations(key_column, provider.link, relations);
+	}
+}
+
+bool Deferral::RelyOn(const OutputColumn &column, idx_t link) const {
+	return column.relies_on.find(chain[link].relation) != column.relies_on.end();
 }
 
 Deferral::Provider Deferral::ProviderOf(const ColumnBinding &column, idx_t links) const {
@@ -249,14 +276,8 @@ void Deferral::Fetch(const ColumnBinding &column, idx_t links) {
 
 bool Deferral::TryWithoutLink(idx_t link, idx_t max_chain, DeclineReason &reason) {
 	for (idx_t i = 0; i < columns.size(); i++) {
-		if (columns[i].retained || !columns[i].displayed) {
-			continue;
-		}
-		for (auto &needed : ColumnsOf(*columns[i].resolved)) {
-			auto provider = ProviderOf(needed, chain.size());
-			if (provider.kind == Provider::Kind::FETCHED && provider.link == link) {
-				pinned[i] = true;
-			}
+		if (!columns[i].retained && RelyOn(columns[i], link)) {
+			pinned[i] = true;
 		}
 	}
 	if (!TryFind(max_chain, reason)) {
@@ -309,6 +330,28 @@ DeclineReason Deferral::WhyNothingDetermined() const {
 	return DeclineReason::NO_DETERMINED_COLUMN;
 }
 
+//! Names of the columns a link fetches and of those that are not shown but left the group key because of its key.
+vector<string> Deferral::DeterminedBy(idx_t link) const {
+	vector<string> result;
+	for (auto &column : chain[link].fetched) {
+		result.push_back(input.NameOf(column));
+	}
+	for (auto &column : columns) {
+		if (column.retained || column.displayed) {
+			continue;
+		}
+		for (auto &needed : ColumnsOf(*column.resolved)) {
+			auto relation = input.RelationOf(needed);
+			auto name = input.NameOf(needed);
+			if (relation.IsValid() && relation.GetIndex() == chain[link].relation &&
+			    std::find(result.begin(), result.end(), name) == result.end()) {
+				result.push_back(name);
+			}
+		}
+	}
+	return result;
+}
+
 vector<pair<string, string>> Deferral::Facts() const {
 	vector<pair<string, string>> facts;
 	vector<string> retained;
@@ -324,7 +367,6 @@ vector<pair<string, string>> Deferral::Facts() const {
 	for (idx_t i = 0; i < chain.size(); i++) {
 		auto &key = input.Relations()[chain[i].relation].keys[chain[i].key];
 		vector<string> key_columns;
-		vector<string> fetched;
 		for (auto &column : key.columns) {
 			key_columns.push_back(input.NameOf(column));
 			auto provider = ProviderOf(column, i);
@@ -334,11 +376,8 @@ vector<pair<string, string>> Deferral::Facts() const {
 				facts.emplace_back("equal", input.NameOf(provider.column) + " = " + input.NameOf(column));
 			}
 		}
-		for (auto &column : chain[i].fetched) {
-			fetched.push_back(input.NameOf(column));
-		}
 		facts.emplace_back("key", key.name + (key.enforced ? " enforced" : " declared"));
-		facts.emplace_back("fd", Join(key_columns) + "-->" + Join(fetched));
+		facts.emplace_back("fd", Join(key_columns) + "-->" + Join(DeterminedBy(i)));
 	}
 	return facts;
 }

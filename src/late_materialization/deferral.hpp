@@ -17,6 +17,10 @@
 // group holds a row of the input, hence a row of every relation in the chain under that key, and the key admits one
 // such row: an inner join on it returns each group exactly once.
 //
+// Chain: the closure's links that a dropped column stands on, as far as they are needed. A link is needed to fetch what
+// is shown, and, under a declared key, for its guard: a column may leave the group key because of a key whose table
+// shows nothing (GROUP BY c_custkey, c_name, and c_name in no other place). A key that DuckDB enforces needs no guard.
+//
 // An aggregate any_value, first, last, min or max of a determined expression, without FILTER, equals that expression in
 // every group and is treated like a group column.
 //===----------------------------------------------------------------------===//
@@ -32,7 +36,8 @@ namespace merganser {
 struct JoinBackLink {
 	idx_t relation;
 	idx_t key;
-	//! Columns of the relation to fetch besides the key's: shown ones and those a later link is found by.
+	//! Columns of the relation to fetch besides the key's: shown ones and those a later link is found by. None where
+	//! the link is there for its guard alone.
 	vector<ColumnBinding> fetched;
 };
 
@@ -45,6 +50,8 @@ struct OutputColumn {
 	bool is_group;
 	bool retained = true;
 	bool displayed = true;
+	//! Of a dropped column the relations whose keys make it follow from the retained ones.
+	unordered_set<idx_t> relies_on;
 };
 
 class Deferral {
@@ -53,7 +60,7 @@ public:
 
 	//! Finds a narrower key. Returns false and says why when no column can leave.
 	bool TryFind(idx_t max_chain, DeclineReason &reason);
-	//! Takes back a deferral: all columns that need this link are retained, and the chain is found anew.
+	//! Takes back a deferral: all columns that rely on this link are retained, and the chain is found anew.
 	//! Returns false and says why when nothing is left.
 	bool TryWithoutLink(idx_t link, idx_t max_chain, DeclineReason &reason);
 
@@ -76,6 +83,8 @@ public:
 	};
 	//! The provider among the narrow plan and the first `links` links of the chain.
 	Provider ProviderOf(const ColumnBinding &column, idx_t links) const;
+	//! Whether a dropped column follows from the retained ones by the key of this link.
+	bool RelyOn(const OutputColumn &column, idx_t link) const;
 	//! What the decision stands on: keys, dependencies "(c_custkey)-->(c_name)", equalities and constants.
 	vector<pair<string, string>> Facts() const;
 
@@ -92,6 +101,8 @@ private:
 	//! 0.0 and -0.0, which signbit(x) tells apart.
 	ColumnSet RetainedColumns() const;
 	bool TryBuildChain(idx_t max_chain, DeclineReason &reason);
+	void CollectRelations(const ColumnBinding &column, idx_t links, unordered_set<idx_t> &relations) const;
+	vector<string> DeterminedBy(idx_t link) const;
 	void Fetch(const ColumnBinding &column, idx_t links);
 	DeclineReason WhyNothingDetermined() const;
 

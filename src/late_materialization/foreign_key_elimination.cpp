@@ -141,25 +141,26 @@ ForeignKeyElimination::ForeignKeyElimination(ClientContext &context, LogicalAggr
     : context(context), narrow(narrow), input(input) {
 }
 
-vector<string> ForeignKeyElimination::Apply(const vector<JoinBackLink> &chain) {
-	vector<string> used;
+vector<EliminatedDimension> ForeignKeyElimination::Apply(const vector<JoinBackLink> &chain) {
+	vector<EliminatedDimension> eliminated;
 	for (bool progress = true; progress;) {
 		progress = false;
 		// The last link first: removing nation frees customer's c_nationkey.
 		for (idx_t i = chain.size(); i-- > 0;) {
 			auto &relation = input.Relations()[chain[i].relation];
-			string name;
-			if (removed.find(relation.source.get()) == removed.end() && TryRemove(relation, name)) {
+			EliminatedDimension dimension;
+			dimension.link = i;
+			if (removed.find(relation.source.get()) == removed.end() && TryRemove(relation, dimension.foreign_key)) {
 				removed.insert(relation.source.get());
-				used.push_back(name);
+				eliminated.push_back(std::move(dimension));
 				progress = true;
 			}
 		}
 	}
-	return used;
+	return eliminated;
 }
 
-bool ForeignKeyElimination::TryRemove(const BaseRelation &relation, string &foreign_key_name) {
+bool ForeignKeyElimination::TryRemove(const BaseRelation &relation, RelationForeignKey &relied_on) {
 	for (auto &from : input.Relations()) {
 		if (from.source == relation.source || removed.find(from.source.get()) != removed.end()) {
 			continue;
@@ -177,7 +178,7 @@ bool ForeignKeyElimination::TryRemove(const BaseRelation &relation, string &fore
 				aggregate = place.Replaced(*aggregate);
 			}
 			ReplaceUses(narrow.children[0], place);
-			foreign_key_name = foreign_key.name;
+			relied_on = foreign_key;
 			return true;
 		}
 	}

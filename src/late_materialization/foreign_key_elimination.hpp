@@ -13,7 +13,10 @@
 // foreign key is not NULL joins exactly one row of the dimension, so the join only drops rows with NULL, which
 // `o_custkey IS NOT NULL` does as well. Required besides: no filter on the dimension, no other column of it used in the
 // narrow plan. The dimension's key columns are replaced by the foreign key's wherever they are used.
-// Only dimensions of the join-back chain are removed, so the guard there sees a broken foreign key of a surviving row.
+// Only dimensions of the join-back chain are removed. The retained columns determine the foreign key of each group (by
+// it the chain finds the dimension's row), so a row without a partner makes groups of its own, which the join would
+// have dropped whole: where such a group survives the top-N, the guard fails the query and names the foreign key; where
+// it does not, it has taken no other group's place.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -22,18 +25,25 @@
 
 namespace merganser {
 
+//! A dimension that left the narrow plan and the foreign key that allowed it.
+struct EliminatedDimension {
+	//! Position in the chain.
+	idx_t link;
+	RelationForeignKey foreign_key;
+};
+
 class ForeignKeyElimination {
 public:
 	//! `narrow` is the narrow plan's aggregate, over the plan that `input` describes.
 	ForeignKeyElimination(ClientContext &context, LogicalAggregate &narrow, const AggregateInput &input);
 
-	//! Removes dimensions of the chain until none can be; returns the foreign keys it relied on, for people.
-	vector<string> Apply(const vector<JoinBackLink> &chain);
+	//! Removes dimensions of the chain until none can be.
+	vector<EliminatedDimension> Apply(const vector<JoinBackLink> &chain);
 
 private:
 	struct Dimension;
 
-	bool TryRemove(const BaseRelation &relation, string &foreign_key_name);
+	bool TryRemove(const BaseRelation &relation, RelationForeignKey &relied_on);
 	bool TryFindDimension(const BaseRelation &relation, Dimension &result);
 	bool TryReplaceKey(const BaseRelation &dimension, const RelationForeignKey &foreign_key, const BaseRelation &from,
 	                   Dimension &place);

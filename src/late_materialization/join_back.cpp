@@ -21,7 +21,7 @@ void JoinBack::Apply(LogicalOperator &root) {
 	auto old_bindings = query.aggregate->GetColumnBindings();
 	auto plan = BuildNarrowAggregate();
 	if (!deferral.Chain().empty()) {
-		plan = LimitRows(std::move(plan));
+		plan = LimitRows(ProjectRetained(std::move(plan)));
 	}
 	for (idx_t link = 0; link < deferral.Chain().size(); link++) {
 		plan = AddLink(std::move(plan), link);
@@ -40,6 +40,10 @@ void JoinBack::Apply(LogicalOperator &root) {
 
 LogicalAggregate &JoinBack::NarrowAggregate() {
 	return *narrow_aggregate;
+}
+
+LogicalJoinBackGuard &JoinBack::Guard(idx_t link) {
+	return guards[link];
 }
 
 unique_ptr<LogicalOperator> JoinBack::BuildNarrowAggregate() {
@@ -76,6 +80,26 @@ unique_ptr<LogicalOperator> JoinBack::BuildNarrowAggregate() {
 	}
 	filter->children.push_back(std::move(narrow));
 	return std::move(filter);
+}
+
+unique_ptr<LogicalOperator> JoinBack::ProjectRetained(unique_ptr<LogicalOperator> narrow) {
+	auto index = optimizer.binder.GenerateTableIndex();
+	column_binding_map_t<ColumnBinding> projected;
+	vector<unique_ptr<Expression>> expressions;
+	auto bindings = narrow->GetColumnBindings();
+	narrow->ResolveOperatorTypes();
+	for (idx_t i = 0; i < bindings.size(); i++) {
+		projected[bindings[i]] = ColumnBinding(index, ProjectionIndex(i));
+		expressions.push_back(make_uniq<BoundColumnRefExpression>(narrow->types[i], bindings[i]));
+	}
+	for (auto columns : {&retained_output, &materialized}) {
+		for (auto &entry : *columns) {
+			entry.second = projected.at(entry.second);
+		}
+	}
+	auto result = make_uniq<LogicalProjection>(index, std::move(expressions));
+	result->children.push_back(std::move(narrow));
+	return std::move(result);
 }
 
 unique_ptr<LogicalOperator> JoinBack::LimitRows(unique_ptr<LogicalOperator> narrow) {
@@ -119,8 +143,12 @@ unique_ptr<LogicalOperator> JoinBack::AddLink(unique_ptr<LogicalOperator> plan, 
 		materialized_type[column] = TypeOf(column);
 	}
 
-	auto guard = make_uniq<LogicalJoinBackGuard>(row_number, query.bound, key.name, key.object, identity);
+	JoinBackPromise promise;
+	promise.key = key.name;
+	promise.table = key.object;
+	auto guard = make_uniq<LogicalJoinBackGuard>(row_number, query.bound, std::move(promise), identity);
 	guard->children.push_back(std::move(join));
+	guards.emplace_back(*guard);
 	return std::move(guard);
 }
 

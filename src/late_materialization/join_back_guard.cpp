@@ -31,10 +31,13 @@ public:
 };
 
 //! EXPLAIN ANALYZE titles every operator of an extension "Extension", so the parameters say which one it is.
-InsertionOrderPreservingMap<string> GuardParameters(const string &key, const string &table, idx_t rows) {
+InsertionOrderPreservingMap<string> GuardParameters(const JoinBackPromise &promise, idx_t rows) {
 	InsertionOrderPreservingMap<string> result;
-	result["Join-back guard"] = key;
-	result["Table"] = table;
+	result["Join-back guard"] = promise.key;
+	result["Table"] = promise.table;
+	if (!promise.foreign_key.empty()) {
+		result["Foreign key"] = promise.foreign_key;
+	}
 	PhysicalOperator::SetEstimatedCardinality(result, rows);
 	return result;
 }
@@ -44,10 +47,6 @@ InsertionOrderPreservingMap<string> NarrowRowsParameters(idx_t rows) {
 	result["Narrow rows"] = StringUtil::Format("at most %llu", rows);
 	PhysicalOperator::SetEstimatedCardinality(result, rows);
 	return result;
-}
-
-string Remedy(const string &table) {
-	return StringUtil::Format("Find the rows with: CALL merganser_verify('%s')", StringUtil::Replace(table, "'", "''"));
 }
 
 //! Who copies a plan, as when a CTE is inlined twice, keeps the original on this exception and on no other.
@@ -153,32 +152,21 @@ LogicalPlanSQLExportResult LogicalNarrowRows::ToSQL(LogicalPlanSQLExportContext 
 	return LogicalPlanSQLExportResult::Success({std::move(select), std::move(input.fields)});
 }
 
-LogicalJoinBackGuard::LogicalJoinBackGuard(ColumnBinding row_number, idx_t bound, string key_p, string table_p,
+LogicalJoinBackGuard::LogicalJoinBackGuard(ColumnBinding row_number, idx_t bound, JoinBackPromise promise,
                                            shared_ptr<JoinBackIdentity> identity)
-    : bound(bound), key(std::move(key_p)), table(std::move(table_p)), identity(std::move(identity)) {
+    : bound(bound), promise(std::move(promise)), identity(std::move(identity)) {
 	SetEstimatedCardinality(bound);
 	expressions.push_back(make_uniq<BoundColumnRefExpression>(LogicalType::BIGINT, row_number));
 }
 
-string LogicalJoinBackGuard::DuplicateMessage(const string &key, const string &table) {
-	return StringUtil::Format("Key %s does not hold: \"%s\" has more than one row for a value of it. %s", key, table,
-	                          Remedy(table));
-}
-
-string LogicalJoinBackGuard::MissingMessageStart(const string &key) {
-	return StringUtil::Format("Key %s does not hold: ", key);
-}
-
-string LogicalJoinBackGuard::MissingMessageEnd(const string &table) {
-	return StringUtil::Format(
-	    " rows found no row of \"%s\" by it; a declared foreign key is broken or the data changed "
-	    "during the query. %s",
-	    table, Remedy(table));
+void LogicalJoinBackGuard::RelyOnForeignKey(string foreign_key, string referencing) {
+	promise.foreign_key = std::move(foreign_key);
+	promise.referencing = std::move(referencing);
 }
 
 unique_ptr<LogicalOperator> LogicalJoinBackGuard::CopyAlone() const {
 	auto row_number = expressions[0]->Cast<BoundColumnRefExpression>().Binding();
-	return make_uniq<LogicalJoinBackGuard>(row_number, bound, key, table, make_shared_ptr<JoinBackIdentity>());
+	return make_uniq<LogicalJoinBackGuard>(row_number, bound, promise, make_shared_ptr<JoinBackIdentity>());
 }
 
 vector<ColumnBinding> LogicalJoinBackGuard::GetColumnBindings() {
@@ -198,7 +186,7 @@ string LogicalJoinBackGuard::GetExtensionName() const {
 }
 
 InsertionOrderPreservingMap<string> LogicalJoinBackGuard::ParamsToString() const {
-	return GuardParameters(key, table, bound);
+	return GuardParameters(promise, bound);
 }
 
 PhysicalOperator &LogicalJoinBackGuard::CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) {
@@ -208,16 +196,16 @@ PhysicalOperator &LogicalJoinBackGuard::CreatePlan(ClientContext &context, Physi
 		return child;
 	}
 	auto column = expressions[0]->Cast<BoundReferenceExpression>().Index();
-	auto &result = planner.Make<PhysicalJoinBackGuard>(types, bound, *identity->narrow_rows, column, key, table);
+	auto &result = planner.Make<PhysicalJoinBackGuard>(types, bound, *identity->narrow_rows, column, promise);
 	result.children.push_back(child);
 	return result;
 }
 
 PhysicalJoinBackGuard::PhysicalJoinBackGuard(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality,
                                              const PhysicalNarrowRows &narrow_rows, idx_t row_number_column,
-                                             string key_p, string table_p)
+                                             JoinBackPromise promise)
     : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, std::move(types), estimated_cardinality),
-      narrow_rows(narrow_rows), row_number_column(row_number_column), key(std::move(key_p)), table(std::move(table_p)) {
+      narrow_rows(narrow_rows), row_number_column(row_number_column), promise(std::move(promise)) {
 }
 
 string PhysicalJoinBackGuard::GetName() const {
@@ -225,7 +213,7 @@ string PhysicalJoinBackGuard::GetName() const {
 }
 
 InsertionOrderPreservingMap<string> PhysicalJoinBackGuard::ParamsToString() const {
-	return GuardParameters(key, table, estimated_cardinality);
+	return GuardParameters(promise, estimated_cardinality);
 }
 
 unique_ptr<GlobalOperatorState> PhysicalJoinBackGuard::GetGlobalOperatorState(ClientContext &context) const {
@@ -246,7 +234,7 @@ OperatorResultType PhysicalJoinBackGuard::Execute(ExecutionContext &context, Dat
 				gstate.seen.resize(number + 1, false);
 			}
 			if (gstate.seen[number]) {
-				throw InvalidInputException(LogicalJoinBackGuard::DuplicateMessage(key, table));
+				throw InvalidInputException(promise.DuplicateMessage());
 			}
 			gstate.seen[number] = true;
 			gstate.seen_count++;
@@ -263,9 +251,9 @@ OperatorFinalResultType PhysicalJoinBackGuard::OperatorFinalize(Pipeline &pipeli
 	std::lock_guard<std::mutex> guard(gstate.lock);
 	auto expected = narrow_rows.RowsNumbered();
 	if (gstate.seen_count != expected) {
-		throw InvalidInputException(LogicalJoinBackGuard::MissingMessageStart(key) +
+		throw InvalidInputException(promise.MissingMessageStart() +
 		                            StringUtil::Format("%llu of %llu", expected - gstate.seen_count, expected) +
-		                            LogicalJoinBackGuard::MissingMessageEnd(table));
+		                            promise.MissingMessageEnd());
 	}
 	return OperatorFinalResultType::FINISHED;
 }

@@ -9,13 +9,14 @@
 //   JoinBackGuard above each join of the join-back, checks that every number passes exactly once
 //
 // A number met twice fails the query at once: the key has duplicates. A number not met when the input is exhausted
-// fails it too: no row has the key, so a foreign key is broken or the data changed between the two scans. Errors:
-// InvalidInputException naming the key, the table and merganser_verify. Limit: keys of rows that do not survive the
-// top-N are not looked at.
+// fails it too: no row has the key, so a foreign key is broken, the key is NULL or the data changed between the two
+// scans. Errors: InvalidInputException with a sentence of join_back_promise.hpp. Limit: keys of rows that do not
+// survive the top-N are not looked at.
 //===----------------------------------------------------------------------===//
 
 #pragma once
 
+#include "late_materialization/join_back_promise.hpp"
 #include "travelling_operator.hpp"
 
 #include "duckdb/execution/physical_operator.hpp"
@@ -63,24 +64,17 @@ private:
 
 class LogicalJoinBackGuard : public TravellingOperator {
 public:
-	//! `key` and `table` are for the error message and EXPLAIN.
-	LogicalJoinBackGuard(ColumnBinding row_number, idx_t bound, string key, string table,
+	LogicalJoinBackGuard(ColumnBinding row_number, idx_t bound, JoinBackPromise promise,
 	                     shared_ptr<JoinBackIdentity> identity);
-
-	static string DuplicateMessage(const string &key, const string &table);
-	//! "... found no row": the start, then "<missing> of <all>", then the end.
-	static string MissingMessageStart(const string &key);
-	static string MissingMessageEnd(const string &table);
 
 	const Expression &RowNumber() const {
 		return *expressions[0];
 	}
-	const string &Key() const {
-		return key;
+	const JoinBackPromise &Promise() const {
+		return promise;
 	}
-	const string &Table() const {
-		return table;
-	}
+	//! The narrow plan no longer joins the table, because of this foreign key of `referencing`.
+	void RelyOnForeignKey(string foreign_key, string referencing);
 	unique_ptr<LogicalOperator> CopyAlone() const override;
 
 	vector<ColumnBinding> GetColumnBindings() override;
@@ -98,8 +92,7 @@ protected:
 
 private:
 	idx_t bound;
-	string key;
-	string table;
+	JoinBackPromise promise;
 	shared_ptr<JoinBackIdentity> identity;
 };
 
@@ -122,7 +115,7 @@ public:
 class PhysicalJoinBackGuard : public PhysicalOperator {
 public:
 	PhysicalJoinBackGuard(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality,
-	                      const PhysicalNarrowRows &narrow_rows, idx_t row_number_column, string key, string table);
+	                      const PhysicalNarrowRows &narrow_rows, idx_t row_number_column, JoinBackPromise promise);
 
 	string GetName() const override;
 	InsertionOrderPreservingMap<string> ParamsToString() const override;
@@ -141,8 +134,7 @@ public:
 private:
 	const PhysicalNarrowRows &narrow_rows;
 	idx_t row_number_column;
-	string key;
-	string table;
+	JoinBackPromise promise;
 };
 
 } // namespace merganser

@@ -141,8 +141,10 @@ private:
 		JoinBack join_back(optimizer, input, deferral, query);
 		join_back.Apply(root);
 		ForeignKeyElimination elimination(context, join_back.NarrowAggregate(), input);
-		for (auto &foreign_key : elimination.Apply(deferral.Chain())) {
-			decision.facts.emplace_back("foreign key", foreign_key);
+		for (auto &dimension : elimination.Apply(deferral.Chain())) {
+			auto &foreign_key = dimension.foreign_key;
+			join_back.Guard(dimension.link).RelyOnForeignKey(foreign_key.sentence, foreign_key.object);
+			decision.facts.emplace_back("foreign key", foreign_key.name);
 		}
 		return join_back.NarrowAggregate().children[0];
 	}
@@ -155,8 +157,8 @@ private:
 		if (!Settings::LateMaterializationCost(optimizer.context)) {
 			return true;
 		}
-		for (auto thin = CostEstimate::FindThinLink(input, deferral); thin.IsValid();
-		     thin = CostEstimate::FindThinLink(input, deferral)) {
+		for (auto thin = CostEstimate::FindThinLink(deferral); thin.IsValid();
+		     thin = CostEstimate::FindThinLink(deferral)) {
 			if (!deferral.TryWithoutLink(thin.GetIndex(), max_chain, reason)) {
 				return false;
 			}

@@ -106,6 +106,7 @@ void AddKeys(ClientContext &context, CatalogEntry &entry, const LogicalGet &get,
 		bound.name = key.ToString();
 		bound.object = key.object.ToString();
 		bound.enforced = key.enforced;
+		bound.guaranteed = key.guaranteed;
 		bound.nullable = !key.IdentifiesRows();
 		result.keys.push_back(std::move(bound));
 	}
@@ -118,6 +119,8 @@ void AddKeys(ClientContext &context, CatalogEntry &entry, const LogicalGet &get,
 		bound.referenced = foreign_key.referenced;
 		bound.referenced_columns = foreign_key.referenced_columns;
 		bound.name = foreign_key.ToString();
+		bound.sentence = foreign_key.ToSentence();
+		bound.object = foreign_key.object.ToString();
 		bound.nullable = foreign_key.nullable && !FilesRuleOutNull(context, get, bound.columns);
 		result.foreign_keys.push_back(std::move(bound));
 	}

@@ -32,6 +32,8 @@ struct RelationKey {
 	//! Name of the table or view that merganser_verify takes.
 	string object;
 	bool enforced = false;
+	//! Key::guaranteed: needs no guard.
+	bool guaranteed = false;
 	//! A column may be NULL: rows with NULL are not told apart.
 	bool nullable = false;
 	//! Equality of a column's type is not identity.
@@ -46,7 +48,11 @@ struct RelationForeignKey {
 	vector<ColumnBinding> columns;
 	QualifiedName referenced;
 	vector<string> referenced_columns;
+	//! "orders (o_custkey) -> customer (c_custkey)", and the same as a part of a sentence.
 	string name;
+	string sentence;
+	//! Name of the referencing table or view, as merganser_verify takes it.
+	string object;
 	bool nullable = true;
 };
 

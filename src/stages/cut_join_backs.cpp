@@ -45,7 +45,7 @@ LogicalComparisonJoin &JoinOf(LogicalJoinBackGuard &guard) {
 		}
 	}
 	if (!understood) {
-		throw NotImplementedException("the join-back to %s is no longer a join by its key", guard.Table());
+		throw NotImplementedException("the join-back to %s is no longer a join by its key", guard.Promise().table);
 	}
 	return join.Cast<LogicalComparisonJoin>();
 }
@@ -115,7 +115,7 @@ Partitioning StagePlanner::CutJoinBack(Slot &op) {
 	}
 	auto &guard = op->Cast<LogicalJoinBackGuard>();
 	auto &join = JoinOf(guard);
-	DropDerivedFilters(join.children[IsNarrowFirst(guard, join) ? 0 : 1], guard.Table());
+	DropDerivedFilters(join.children[IsNarrowFirst(guard, join) ? 0 : 1], guard.Promise().table);
 	auto left = Cut(join.children[0]);
 	auto right = Cut(join.children[1]);
 	auto parts = TakeApart(guard, join);
@@ -128,7 +128,7 @@ Partitioning StagePlanner::CutJoinBack(Slot &op) {
 		auto again = narrow.ReadAgain(binder.GenerateTableIndex());
 		auto again_keys = PlanColumns::Over(parts.narrow_keys, narrow.GetColumnBindings(), again->GetColumnBindings());
 		parts.wide = Join(JoinType::SEMI, std::move(parts.wide), std::move(again), parts.wide_keys, again_keys, rows);
-		Gather(parts.wide, delivered, "the determined columns of the narrow rows, from " + guard.Table());
+		Gather(parts.wide, delivered, "the determined columns of the narrow rows, from " + guard.Promise().table);
 	}
 	auto check = make_uniq<LogicalJoinBackCheck>(guard, parts.wide_keys[0]->Copy(), parts.bindings, parts.types);
 	check->children.push_back(

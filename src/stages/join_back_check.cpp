@@ -14,13 +14,12 @@ string Literal(const string &text) {
 }
 
 unique_ptr<ParsedExpression> Condition(ClientContext &context, const string &row_number, const string &found,
-                                       const string &key, const string &table) {
+                                       const JoinBackPromise &promise) {
 	auto missing = "(count(*) OVER () - count(" + found + ") OVER ())";
 	auto text = "CASE WHEN count(*) OVER () > count(DISTINCT " + row_number + ") OVER () THEN error(" +
-	            Literal(LogicalJoinBackGuard::DuplicateMessage(key, table)) + ") WHEN " + missing + " > 0 THEN error(" +
-	            Literal(LogicalJoinBackGuard::MissingMessageStart(key)) + " || " + missing +
-	            " || ' of ' || count(*) OVER () || " + Literal(LogicalJoinBackGuard::MissingMessageEnd(table)) +
-	            ") ELSE true END";
+	            Literal(promise.DuplicateMessage()) + ") WHEN " + missing + " > 0 THEN error(" +
+	            Literal(promise.MissingMessageStart()) + " || " + missing + " || ' of ' || count(*) OVER () || " +
+	            Literal(promise.MissingMessageEnd()) + ") ELSE true END";
 	return Parser(context).ParseSingleExpression(text);
 }
 
@@ -29,7 +28,7 @@ unique_ptr<ParsedExpression> Condition(ClientContext &context, const string &row
 LogicalJoinBackCheck::LogicalJoinBackCheck(const LogicalJoinBackGuard &guard, unique_ptr<Expression> found,
                                            vector<ColumnBinding> bindings, vector<LogicalType> types)
     : ExportedOperator("JOIN_BACK_CHECK"), bindings(std::move(bindings)), guard_types(std::move(types)),
-      key(guard.Key()), table(guard.Table()) {
+      promise(guard.Promise()) {
 	expressions.push_back(guard.RowNumber().Copy());
 	expressions.push_back(std::move(found));
 }
@@ -57,7 +56,7 @@ LogicalPlanSQLExportResult LogicalJoinBackCheck::ToSQL(LogicalPlanSQLExportConte
 	auto found = checked.GetValue()[1]->ToString();
 	auto &child = input.children[0];
 	auto select = context.ForwardFields(child, input.fields);
-	select->qualify = Condition(context.GetClientContext(), row_number, found, key, table);
+	select->qualify = Condition(context.GetClientContext(), row_number, found, promise);
 	select->from_table = LogicalPlanSQLExportHelpers::CreateSubquery(std::move(child));
 	return LogicalPlanSQLExportResult::Success({std::move(select), std::move(input.fields)});
 }

@@ -7,7 +7,7 @@
 // all narrow rows with the rows found for them, in one task, and is exported as
 //   SELECT … FROM <join> QUALIFY CASE
 //     WHEN count(*) OVER () > count(DISTINCT row_number) OVER () THEN error('Key … has more than one row …')
-//     WHEN count(found) OVER () < count(*) OVER () THEN error('Key … found no row …')
+//     WHEN count(found) OVER () < count(*) OVER () THEN error('Foreign key … found no row …')
 //     ELSE true END
 // Sound because a narrow row that found nothing stays in the join with NULL in the key, so that every broken promise is
 // seen in the rows of one task; when all hold, the join is the inner join the plan had. Errors: the messages of the
@@ -16,6 +16,7 @@
 
 #pragma once
 
+#include "late_materialization/join_back_promise.hpp"
 #include "stages/exported_operator.hpp"
 
 namespace merganser {
@@ -38,8 +39,7 @@ protected:
 private:
 	vector<ColumnBinding> bindings;
 	vector<LogicalType> guard_types;
-	string key;
-	string table;
+	JoinBackPromise promise;
 };
 
 } // namespace merganser

@@ -1,0 +1,31 @@
+#include "late_materialization/join_back_promise.hpp"
+
+namespace merganser {
+
+namespace {
+
+string Remedy(const string &table) {
+	return StringUtil::Format("Find the rows with: CALL merganser_verify('%s')", StringUtil::Replace(table, "'", "''"));
+}
+
+} // namespace
+
+string JoinBackPromise::DuplicateMessage() const {
+	return StringUtil::Format("Key %s does not hold: \"%s\" has more than one row for a value of it. %s", key, table,
+	                          Remedy(table));
+}
+
+string JoinBackPromise::MissingMessageStart() const {
+	if (foreign_key.empty()) {
+		return StringUtil::Format("Key %s does not hold: ", key);
+	}
+	return StringUtil::Format("Foreign key %s does not hold: ", foreign_key);
+}
+
+string JoinBackPromise::MissingMessageEnd() const {
+	auto reason = foreign_key.empty() ? "a column of it is NULL there" : "the rows it references are not all there";
+	return StringUtil::Format(" rows found no row of \"%s\" by it; %s, or the data changed during the query. %s", table,
+	                          reason, Remedy(foreign_key.empty() ? table : referencing));
+}
+
+} // namespace merganser

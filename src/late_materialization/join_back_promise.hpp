@@ -1,0 +1,37 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// late_materialization/join_back_promise.hpp
+//
+// What one join of a join-back stands on, and the sentences that say that it does not hold. Whoever checks the join,
+// the guard in this process or a stage's SQL, throws these:
+//   Key d (id) does not hold: "memory.main.d" has more than one row for a value of it. Find the rows with: ...
+//   Key d (id) does not hold: 1 of 5 rows found no row of "memory.main.d" by it; ...
+//   Foreign key f (d) references d (id) does not hold: 1 of 5 rows found no row of "memory.main.d" by it; ...
+// The last is thrown where the narrow plan left out its join with the table because of the foreign key: then a row
+// without a partner is the referencing table's fault, and that is the table to verify.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "settings.hpp"
+
+namespace merganser {
+
+struct JoinBackPromise {
+	//! "d (id)".
+	string key;
+	//! The table or view the key is of, as merganser_verify takes it.
+	string table;
+	//! "f (d) references d (id)", or empty where no foreign key took the join out of the narrow plan.
+	string foreign_key;
+	//! The table or view the foreign key is of, as merganser_verify takes it.
+	string referencing;
+
+	string DuplicateMessage() const;
+	//! The message is this start, "<missing> of <all>", and the end.
+	string MissingMessageStart() const;
+	string MissingMessageEnd() const;
+};
+
+} // namespace merganser
