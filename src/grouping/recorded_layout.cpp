@@ -1,7 +1,8 @@
 #include "grouping/recorded_layout.hpp"
 
+#include "session_connection.hpp"
+
 #include "duckdb/common/multi_file/multi_file_states.hpp"
-#include "duckdb/main/connection.hpp"
 #include "duckdb/main/query_result.hpp"
 #include "duckdb/parser/keyword_helper.hpp"
 
@@ -48,11 +49,11 @@ bool ReadEntries(ClientContext &context, const vector<string> &files, map<string
 	for (auto &file : files) {
 		paths.emplace_back(file);
 	}
-	Connection connection(*context.db);
+	auto connection = SessionConnection::Open(context);
 	auto list = Value::LIST(LogicalType::VARCHAR, std::move(paths)).ToSQLString();
-	auto result = connection.Query("SELECT decode(key), min(decode(value)), max(decode(value)), count(*) FROM "
-	                               "parquet_kv_metadata(" +
-	                               list + ") WHERE starts_with(decode(key), 'merganser_') GROUP BY 1");
+	auto result = connection->Query("SELECT decode(key), min(decode(value)), max(decode(value)), count(*) FROM "
+	                                "parquet_kv_metadata(" +
+	                                list + ") WHERE starts_with(decode(key), 'merganser_') GROUP BY 1");
 	if (result->HasError()) {
 		return false; // files that are no Parquet files, or are gone: the scan itself will say so
 	}

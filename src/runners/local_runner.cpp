@@ -1,10 +1,5 @@
 #include "runners/local_runner.hpp"
 
-#include "duckdb/catalog/catalog_search_path.hpp"
-#include "duckdb/main/client_config.hpp"
-#include "duckdb/main/client_data.hpp"
-#include "duckdb/main/connection.hpp"
-
 #include <condition_variable>
 #include <filesystem>
 #include <mutex>
@@ -36,31 +31,20 @@ void SetLists(ClientConfig &config, const QueryStages &query) {
 	}
 }
 
-unique_ptr<Connection> Connect(ClientContext &session, const QueryStages &query,
-                               const vector<unique_ptr<const BaseSecret>> &secrets) {
-	auto result = make_uniq<Connection>(*session.db);
-	auto &config = ClientConfig::GetConfig(*result->context);
-	config = ClientConfig::GetConfig(session);
-	config.enable_profiler = false;
-	config.enable_progress_bar = false;
-	config.get_result_collector = nullptr;
-	SetLists(config, query);
-	Run(*result, "SET merganser_runner = ''");
-	// Every task of every stage over the same files reads their footers; DuckDB checks that a file is unchanged.
-	ExtensionOption option;
-	if (DBConfig::GetConfig(session).TryGetExtensionOption(Identifier(METADATA_CACHE), option)) {
+//! Every task of every stage over the same files reads their footers; DuckDB checks that a file is unchanged. But what
+//! it keeps of a file with geometries is for the setting of that time.
+bool MayKeepFooters(ClientContext &context) {
+	Value cache;
+	Value geometries;
+	return context.TryGetCurrentSetting(METADATA_CACHE, cache) &&
+	       context.TryGetCurrentSetting("enable_geoparquet_conversion", geometries) && geometries.GetValue<bool>();
+}
+
+unique_ptr<Connection> Connect(const SessionConnection &session, const QueryStages &query) {
+	auto result = session.Open();
+	SetLists(ClientConfig::GetConfig(*result->context), query);
+	if (MayKeepFooters(*result->context)) {
 		Run(*result, StringUtil::Format("SET %s = true", METADATA_CACHE));
-	}
-	auto &search_path = ClientData::Get(session).catalog_search_path->GetSetPaths();
-	if (!search_path.empty()) {
-		Run(*result, "SET search_path = " + Value(CatalogSearchEntry::ListToString(search_path)).ToSQLString());
-	}
-	if (!secrets.empty()) {
-		result->context->RunFunctionInTransaction([&]() {
-			for (auto &secret : secrets) {
-				SessionSecrets::Give(*result->context, *secret);
-			}
-		});
 	}
 	return result;
 }
@@ -149,8 +133,8 @@ private:
 } // namespace
 
 LocalRunner::LocalRunner(QueryRun run_p)
-    : run(std::move(run_p)), context(run.context), slots(Settings::Slots(run.context)),
-      secrets(SessionSecrets::OfConnection(run.context)), tasks(run.stages, Settings::TaskBytes(run.context)) {
+    : run(std::move(run_p)), context(run.context), slots(Settings::Slots(run.context)), session(run.context),
+      tasks(run.stages, Settings::TaskBytes(run.context)) {
 }
 
 LocalRunner::~LocalRunner() {
@@ -257,7 +241,7 @@ vector<string> LocalRunner::RunTasks(const Stage &stage, const StageDecision &de
 		try {
 			auto &connection = connections[of_thread];
 			if (!connection) {
-				connection = Connect(context, *run.stages, secrets);
+				connection = Connect(session, *run.stages);
 			}
 			stage_run.Uses(*connection);
 			for (auto task = stage_run.NextTask(); task < count && !stage_run.Stopped(); task = stage_run.NextTask()) {

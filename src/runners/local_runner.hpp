@@ -4,7 +4,7 @@
 // runners/local_runner.hpp
 //
 // Runs the stages of a query in this process: each stage's tasks on `slots` threads, each thread with a connection to
-// the same database, which has the settings and the search path of the session and serves all stages. A stage starts
+// the same database (session_connection.hpp) that serves all stages. A stage starts
 // when the one before it is complete. The first error ends the query and is thrown as the task threw it; an interrupt
 // of the session interrupts every task. Limit: a task sees committed data only; tables are therefore sent by the
 // session, never read by a task.
@@ -13,9 +13,9 @@
 #pragma once
 
 #include "runners/run_report.hpp"
-#include "runners/session_secrets.hpp"
 #include "runners/stage_runner.hpp"
 #include "runners/stage_tasks.hpp"
+#include "session_connection.hpp"
 
 #include <atomic>
 #include <thread>
@@ -37,8 +37,8 @@ private:
 	const QueryRun run;
 	ClientContext &context;
 	const idx_t slots;
-	//! Other connections do not have them.
-	const vector<unique_ptr<const BaseSecret>> secrets;
+	//! What the connections of the tasks have of the session.
+	const SessionConnection session;
 	StageTasks tasks;
 	//! One for each slot that was needed so far.
 	vector<unique_ptr<Connection>> connections;

@@ -1,6 +1,8 @@
 #include "runners/session_secrets.hpp"
 
 #include "runners/json_document.hpp"
+#include "runners/session_settings.hpp"
+#include "session_connection.hpp"
 #include "stages/sliced_files.hpp"
 
 #include "duckdb/catalog/catalog_transaction.hpp"
@@ -56,6 +58,10 @@ bool Covers(const BaseSecret &secret, const unordered_set<string> &paths) {
 	                   [&](const string &path) { return secret.MatchScore(path) > NumericLimits<int64_t>::Minimum(); });
 }
 
+string ToBase64(const char *data, idx_t size) {
+	return Blob::ToBase64(string_t(data, NumericCast<uint32_t>(size)));
+}
+
 string Write(const BaseSecret &secret) {
 	if (!secret.IsSerializable()) {
 		throw InvalidInputException(
@@ -68,7 +74,7 @@ string Write(const BaseSecret &secret) {
 	serializer.Begin();
 	secret.Serialize(serializer);
 	serializer.End();
-	return Blob::ToBase64(string_t(const_char_ptr_cast(stream.GetData()), NumericCast<uint32_t>(stream.GetPosition())));
+	return ToBase64(const_char_ptr_cast(stream.GetData()), stream.GetPosition());
 }
 
 void Take(DataChunk &arguments, ExpressionState &state, Vector &result) {
@@ -79,7 +85,7 @@ void Take(DataChunk &arguments, ExpressionState &state, Vector &result) {
 		deserializer.Begin();
 		auto secret = SecretManager::Get(context).DeserializeSecret(deserializer);
 		deserializer.End();
-		SessionSecrets::Give(context, *secret);
+		SessionConnection::GiveSecret(context, *secret);
 		return true;
 	});
 }
@@ -94,33 +100,25 @@ string SessionSecrets::Needed(ClientContext &context, const QueryStages &stages)
 	for (auto &stage : stages.stages) {
 		CollectPaths(*stage->plan, paths);
 	}
+	auto add = [&](const string &name, const string &type, const string &secret) {
+		auto object = yyjson_mut_arr_add_obj(document.Get(), list);
+		document.AddText(object, "name", name);
+		document.AddText(object, "type", type);
+		document.AddText(object, "secret", secret);
+	};
+	for (auto &setting : SessionSettings::Confidential(context)) {
+		add(setting.first, "setting", ToBase64(setting.second.data(), setting.second.size()));
+	}
+	if (paths.empty()) {
+		return document.Text();
+	}
 	for (auto &entry : AllSecrets(context)) {
 		auto &secret = *entry.secret;
 		if (Covers(secret, paths)) {
-			auto object = yyjson_mut_arr_add_obj(document.Get(), list);
-			document.AddText(object, "name", secret.GetName().GetIdentifierName());
-			document.AddText(object, "type", secret.GetType().GetIdentifierName());
-			document.AddText(object, "secret", Write(secret));
+			add(secret.GetName().GetIdentifierName(), secret.GetType().GetIdentifierName(), Write(secret));
 		}
 	}
 	return document.Text();
-}
-
-vector<unique_ptr<const BaseSecret>> SessionSecrets::OfConnection(ClientContext &context) {
-	vector<unique_ptr<const BaseSecret>> result;
-	for (auto &entry : AllSecrets(context)) {
-		if (IsOfConnection(entry)) {
-			result.push_back(std::move(entry.secret));
-		}
-	}
-	return result;
-}
-
-void SessionSecrets::Give(ClientContext &connection, const BaseSecret &secret) {
-	SecretManager::Get(connection)
-	    .RegisterSecret(CatalogTransaction::GetSystemCatalogTransaction(connection), secret.Clone(),
-		                OnCreateConflict::REPLACE_ON_CONFLICT, SecretPersistType::TEMPORARY,
-		                SecretManager::CONNECTION_STORAGE_NAME);
 }
 
 void SessionSecrets::Register(ExtensionLoader &loader) {

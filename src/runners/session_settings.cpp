@@ -31,6 +31,23 @@ bool BelongsToTheProcess(const string &name) {
 	return names.count(name) > 0 || StringUtil::StartsWith(name, "python_") || StringUtil::StartsWith(name, "pandas_");
 }
 
+bool MayBeCredential(const string &name, bool of_extension) {
+	static const unordered_set<string> harmless {"calendar",
+	                                             "timezone",
+	                                             "binary_as_string",
+	                                             "disable_parquet_prefetching",
+	                                             "can_have_nan",
+	                                             "parquet_can_have_nan",
+	                                             "parquet_metadata_cache",
+	                                             "parquet_use_page_index",
+	                                             "enable_geoparquet_conversion",
+	                                             "prefetch_all_parquet_files"};
+	if (!of_extension) {
+		return StringUtil::StartsWith(name, "http_proxy");
+	}
+	return harmless.count(name) == 0 && !StringUtil::StartsWith(name, "merganser_");
+}
+
 void AddChanged(ClientContext &context, const string &name, vector<pair<string, string>> &result) {
 	if (BelongsToTheProcess(StringUtil::Lower(name))) {
 		return;
@@ -41,6 +58,26 @@ void AddChanged(ClientContext &context, const string &name, vector<pair<string, 
 	if (index.IsValid() && context.TryGetCurrentUserSetting(index.GetIndex(), value)) {
 		result.emplace_back(name, value.ToSQLString());
 	}
+}
+
+vector<pair<string, string>> AllChanged(ClientContext &context, bool confidential) {
+	vector<pair<string, string>> result;
+	auto add = [&](const string &name, bool of_extension) {
+		if (MayBeCredential(StringUtil::Lower(name), of_extension) == confidential) {
+			AddChanged(context, name, result);
+		}
+	};
+	for (idx_t i = 0; i < DBConfig::GetOptionCount(); i++) {
+		auto option = DBConfig::GetOptionByIndex(i);
+		if (option->scope == SettingScopeTarget::LOCAL_DEFAULT || option->scope == SettingScopeTarget::LOCAL_ONLY ||
+		    option->scope == SettingScopeTarget::GLOBAL_DEFAULT) {
+			add(option->name, false);
+		}
+	}
+	for (auto &setting : DBConfig::GetConfig(context).GetExtensionSettings()) {
+		add(setting.first.GetIdentifierName(), true);
+	}
+	return result;
 }
 
 Value Current(ClientContext &context, const char *name) {
@@ -65,18 +102,11 @@ string SessionSettings::Restriction(ClientContext &context) {
 }
 
 vector<pair<string, string>> SessionSettings::Changed(ClientContext &context) {
-	vector<pair<string, string>> result;
-	for (idx_t i = 0; i < DBConfig::GetOptionCount(); i++) {
-		auto option = DBConfig::GetOptionByIndex(i);
-		if (option->scope == SettingScopeTarget::LOCAL_DEFAULT || option->scope == SettingScopeTarget::LOCAL_ONLY ||
-		    option->scope == SettingScopeTarget::GLOBAL_DEFAULT) {
-			AddChanged(context, option->name, result);
-		}
-	}
-	for (auto &setting : DBConfig::GetConfig(context).GetExtensionSettings()) {
-		AddChanged(context, setting.first.GetIdentifierName(), result);
-	}
-	return result;
+	return AllChanged(context, false);
+}
+
+vector<pair<string, string>> SessionSettings::Confidential(ClientContext &context) {
+	return AllChanged(context, true);
 }
 
 vector<string> SessionSettings::Extensions(ClientContext &context) {

@@ -1,9 +1,8 @@
 #include "stages/sliced_files.hpp"
 
-#include "stages/stages_pause.hpp"
+#include "session_connection.hpp"
 
 #include "duckdb/common/multi_file/multi_file_states.hpp"
-#include "duckdb/main/connection.hpp"
 #include "duckdb/parser/tableref/basetableref.hpp"
 
 namespace merganser {
@@ -23,12 +22,22 @@ bool IsParquet(const LogicalGet &get) {
 	return name == "read_parquet" || name == "parquet_scan";
 }
 
+//! Rows that cannot be read go to tables of the session.
+bool StoresRejects(const LogicalGet &get) {
+	for (auto &parameter : get.named_parameters) {
+		auto name = parameter.first.GetIdentifierName();
+		if (name == "store_rejects" || StringUtil::StartsWith(name, "rejects_")) {
+			return true;
+		}
+	}
+	return false;
+}
+
 //! Files of text, which are divided file by file.
 bool IsText(const LogicalGet &get) {
 	static const unordered_set<string> names {"read_csv",       "read_csv_auto", "read_json",
 	                                          "read_json_auto", "read_ndjson",   "read_ndjson_auto"};
-	auto stores_rejects = get.named_parameters.find("store_rejects") != get.named_parameters.end();
-	return names.count(get.function.GetName().GetIdentifierName()) > 0 && !stores_rejects;
+	return names.count(get.function.GetName().GetIdentifierName()) > 0 && !StoresRejects(get);
 }
 
 //! More paths than these are not written into SQL.
@@ -48,10 +57,9 @@ unordered_map<string, SlicedScan::File> ReadFooters(ClientContext &context, cons
 	for (auto &file : files) {
 		paths.emplace_back(file.path);
 	}
-	Connection connection(*context.db);
-	StagesPause pause(*connection.context);
-	auto footers = connection.Query("SELECT file_name, num_rows, num_row_groups FROM parquet_file_metadata(" +
-	                                Value::LIST(LogicalType::VARCHAR, paths).ToSQLString() + ")");
+	auto connection = SessionConnection::Open(context);
+	auto footers = connection->Query("SELECT file_name, num_rows, num_row_groups FROM parquet_file_metadata(" +
+	                                 Value::LIST(LogicalType::VARCHAR, paths).ToSQLString() + ")");
 	if (footers->HasError()) {
 		footers->ThrowError();
 	}

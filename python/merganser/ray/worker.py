@@ -63,7 +63,7 @@ class ExchangeFile:
 
 @dataclass(frozen=True)
 class Secret:
-    """A secret of the session, for merganser_take_secret."""
+    """A secret of the session, for merganser_take_secret; of type "setting" the value of a setting as SQL."""
 
     name: str
     type: str
@@ -291,11 +291,16 @@ class Worker:
                 cursor.load_extension(name)
             except duckdb.Error as error:  # told where a task then misses a function
                 self.missing_extensions[name] = str(error)
+        if "enable_geoparquet_conversion" in task.settings:  # a footer kept from before is for another value
+            cursor.execute("SET SESSION parquet_metadata_cache = false")
         for name, value in task.settings.items():
             cursor.execute(f"SET SESSION {name} = {value}")
         for secret in task.secrets:
+            if secret.type == "setting":
+                self.set_credential(cursor, secret)
+                continue
             try:
-                cursor.execute("SELECT merganser_take_secret($1)", [secret.value]).fetchall()
+                cursor.execute("SELECT system.main.merganser_take_secret($1)", [secret.value]).fetchall()
             except duckdb.Error as error:
                 raise Refused(
                     f'the worker on {self.host} cannot take the secret "{secret.name}" of type {secret.type}, which '
@@ -305,6 +310,18 @@ class Worker:
             cursor.execute(f"SET VARIABLE {name} = $1", [ray.get(paths)])
         for database in task.databases:
             self.attach(cursor, database)
+
+    def set_credential(self, cursor: Any, setting: Secret) -> None:
+        """What DuckDB says of it may repeat the value."""
+        import duckdb
+
+        try:
+            cursor.execute(f"SET SESSION {setting.name} = {setting.value.decode()}")
+        except duckdb.Error as error:
+            raise Refused(
+                f"the worker on {self.host} cannot SET {setting.name} as the session has it "
+                f"({type(error).__name__}); SET merganser_runner = '' runs the query in DuckDB alone"
+            ) from None
 
     def attach(self, cursor: Any, database: Database) -> None:
         """A worker keeps what it has attached: another version of the file has another name."""
@@ -485,7 +502,9 @@ def write_file(path: Path, chunks: Iterable[bytes]) -> None:
 
 
 def sizes_of_partitions(cursor: Any, path: str) -> list[int]:
-    rows = cursor.execute(f"SELECT bytes FROM merganser_exchange_partitions([{as_text(path)}]) ORDER BY partition")
+    rows = cursor.execute(
+        f"SELECT bytes FROM system.main.merganser_exchange_partitions([{as_text(path)}]) ORDER BY partition"
+    )
     return [size for (size,) in rows.fetchall()]
 
 

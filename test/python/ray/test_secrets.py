@@ -104,6 +104,24 @@ def test_nothing_tells_it(session, ray_cluster, within, tmp_path, monkeypatch):
         assert TOKEN not in path.read_text(errors="replace"), path
 
 
+def test_a_credential_that_was_set_reaches_the_tasks(session, within, monkeypatch):
+    """The session's settings of extensions travel like this one."""
+    zone = base64.b64encode(b"'Asia/Kathmandu'").decode()
+    setting = [{"name": "TimeZone", "type": "setting", "secret": zone}]
+    monkeypatch.setattr(native, "query_secrets", lambda path, number: setting)
+    query = "SELECT max(strftime(make_timestamptz(i), '%H:%M')) FROM t WHERE i < 1000"
+    assert within(60, session.execute(query).fetchall) == [("05:30",)]
+
+
+def test_a_credential_a_worker_cannot_set(session, within, monkeypatch):
+    value = base64.b64encode(f"'{TOKEN}'".encode()).decode()
+    unknown = [{"name": "key_of_no_extension", "type": "setting", "secret": value}]
+    monkeypatch.setattr(native, "query_secrets", lambda path, number: unknown)
+    with pytest.raises(duckdb.IOException, match="cannot SET key_of_no_extension as the session has it") as caught:
+        within(60, session.execute(QUERY).fetchall)
+    assert TOKEN not in str(caught.value)
+
+
 def test_a_secret_a_worker_cannot_take(session, within, tmp_path, monkeypatch):
     create(session, tmp_path, "odd")
     broken = [{"name": "odd", "type": "of_an_extension", "secret": base64.b64encode(b"not a secret").decode()}]

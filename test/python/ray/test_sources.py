@@ -104,3 +104,15 @@ def test_objects_of_the_process(session, kind):
     plan = session.execute(f"EXPLAIN {query}").fetchall()[0][1]
     assert "Staged Query" not in plan
     assert session.execute(query).fetchall() == expected
+
+
+def reasons(session, query: str) -> str:
+    return "; ".join(row[0] for row in session.execute("SELECT reason FROM merganser_stages($1)", [query]).fetchall())
+
+
+def test_a_function_of_this_process(session, within):
+    session.create_function("half", lambda number: number // 2, ["BIGINT"], "BIGINT", type="native")
+    query = "SELECT sum(half(i)) FROM t"
+    assert within(60, session.execute(query).fetchall) == [(sum(i // 2 for i in range(10000)),)]
+    assert "the function half was registered in this process only" in reasons(session, query)
+    assert "registered in this process" not in reasons(session, "SELECT sum(i // 2) FROM t")
