@@ -5,6 +5,8 @@
 
 #include "duckdb/catalog/catalog.hpp"
 #include "duckdb/catalog/catalog_entry/copy_function_catalog_entry.hpp"
+#include "duckdb/common/serializer/deserializer.hpp"
+#include "duckdb/common/serializer/serializer.hpp"
 #include "duckdb/function/copy_function.hpp"
 #include "duckdb/main/extension/extension_loader.hpp"
 #include "duckdb/main/query_result.hpp"
@@ -160,6 +162,28 @@ BoundStatement Plan(Binder &binder, CopyStatement &statement) {
 	return result;
 }
 
+//! DuckDB copies plans by writing and reading them, for example under debug_verify_serializer.
+void Serialize(Serializer &serializer, const FunctionData &bind_data, const CopyFunction &) {
+	auto &data = bind_data.Cast<ExchangeCopyData>();
+	serializer.WriteProperty(100, "names", data.names);
+	serializer.WriteProperty(101, "types", data.types);
+	serializer.WriteProperty(102, "keys", data.keys);
+	serializer.WriteProperty(103, "partitions", data.partitions);
+	serializer.WriteProperty(104, "number", data.number);
+	serializer.WriteProperty(105, "compress", data.compress);
+}
+
+unique_ptr<FunctionData> Deserialize(Deserializer &deserializer, CopyFunction &) {
+	auto result = make_uniq<ExchangeCopyData>();
+	result->names = deserializer.ReadProperty<vector<Identifier>>(100, "names");
+	result->types = deserializer.ReadProperty<vector<LogicalType>>(101, "types");
+	result->keys = deserializer.ReadProperty<vector<idx_t>>(102, "keys");
+	result->partitions = deserializer.ReadProperty<idx_t>(103, "partitions");
+	result->number = deserializer.ReadProperty<optional_idx>(104, "number");
+	result->compress = deserializer.ReadProperty<bool>(105, "compress");
+	return std::move(result);
+}
+
 unique_ptr<GlobalFunctionData> InitializeGlobal(ClientContext &context, FunctionData &bind_data, const string &path) {
 	return make_uniq<ExchangeCopyGlobalState>(context, bind_data.Cast<ExchangeCopyData>(), path);
 }
@@ -203,6 +227,8 @@ void ExchangeCopy::Register(ExtensionLoader &loader) {
 	function.copy_to_combine = Combine;
 	function.copy_to_finalize = Finalize;
 	function.execution_mode = ExecutionMode;
+	function.serialize = Serialize;
+	function.deserialize = Deserialize;
 	function.extension = "exchange";
 	loader.RegisterFunction(function);
 }

@@ -1,10 +1,13 @@
 #include "runners/run_in_stages.hpp"
 
 #include "decision_log.hpp"
+#include "runners/process_bound.hpp"
 #include "runners/session_settings.hpp"
 #include "runners/stage_runner.hpp"
 #include "runners/staged_copy.hpp"
 #include "stages/plan_copy.hpp"
+#include "stages/session_functions.hpp"
+#include "stages/stage_check.hpp"
 #include "stages/stage_planner.hpp"
 #include "stages/stages_pause.hpp"
 
@@ -102,6 +105,7 @@ bool HasParameters(LogicalOperator &op) {
 }
 
 void Optimize(OptimizerExtensionInput &input, unique_ptr<LogicalOperator> &plan) {
+	SessionFunctions::NoticeSeed(input.context, *plan);
 	auto runner = Settings::Runner(input.context);
 	if (runner.empty() || StagesPause::IsActive(input.context) || DecisionLog::Get(input.context).rules_off) {
 		return;
@@ -126,12 +130,23 @@ void Optimize(OptimizerExtensionInput &input, unique_ptr<LogicalOperator> &plan)
 	DecisionLog::Get(input.context).Record(std::move(decision));
 }
 
+//! DuckDB can run what cannot be cut, whatever went wrong; but a query that is interrupted ends, and so does one that
+//! has no memory left to be planned.
+string WhyNotCut(const std::exception &exception) {
+	ErrorData error(exception);
+	if (error.Type() == ExceptionType::INTERRUPT || error.Type() == ExceptionType::OUT_OF_MEMORY) {
+		error.Throw();
+	}
+	return error.RawMessage();
+}
+
 struct CutQuery {
+	unique_ptr<StagePlanner> planner;
 	unique_ptr<QueryStages> stages;
-	vector<unique_ptr<LogicalOperator>> sent;
 };
 
-//! Without stages, and with the reason, where the query cannot run in several tasks; it is as before then.
+//! Without stages, and with the reason, where the query cannot run in several tasks. It is as before, until the rows
+//! that the session sends are taken out of it.
 CutQuery Cut(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator> &query, string &reason) {
 	CutQuery result;
 	if (!ReadsOnly(*query)) {
@@ -142,16 +157,13 @@ CutQuery Cut(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator>
 		reason = "parameters of a prepared statement are not known when it is planned";
 		return result;
 	}
-	try {
-		StagePlanner planner(context, binder);
-		result.stages = planner.Plan(PlanCopy::Of(context, query), reason);
-		if (result.stages) {
-			result.sent = planner.TakeSentPlans();
+	result.planner = make_uniq<StagePlanner>(context, binder);
+	result.stages = result.planner->Plan(PlanCopy::Of(context, query), reason);
+	if (result.stages) {
+		StageCheck::Check(context, *result.stages);
+		if (!Settings::RunsInThisProcess(context)) {
+			ProcessBound::Check(context, *result.stages);
 		}
-	} catch (NotImplementedException &exception) {
-		reason = ErrorData(exception).RawMessage();
-	} catch (SerializationException &exception) {
-		reason = ErrorData(exception).RawMessage();
 	}
 	return result;
 }
@@ -179,7 +191,7 @@ bool TryReplaceQuery(ClientContext &context, Binder &binder, unique_ptr<LogicalO
 	reason = note;
 	Replace(plan,
 	        make_uniq<LogicalStagedQuery>(std::move(cut.stages), std::move(bindings), std::move(types),
-	                                      std::move(cut.sent)),
+	                                      cut.planner->TakeSentPlans()),
 	        rows);
 	return true;
 }
@@ -193,17 +205,14 @@ bool TryReplaceCopy(ClientContext &context, Binder &binder, unique_ptr<LogicalOp
 	copy.WriteRowsOf(*cut.stages->stages.back());
 	reason = "its tasks write the files";
 	auto bindings = plan->GetColumnBindings();
-	Replace(
-	    plan,
-	    make_uniq<LogicalStagedCopy>(std::move(copy), std::move(cut.stages), std::move(bindings), std::move(cut.sent)),
-	    1);
+	Replace(plan,
+	        make_uniq<LogicalStagedCopy>(std::move(copy), std::move(cut.stages), std::move(bindings),
+	                                     cut.planner->TakeSentPlans()),
+	        1);
 	return true;
 }
 
-} // namespace
-
-bool RunInStages::TryReplace(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator> &plan,
-                             string &reason) {
+bool TryReplaceAny(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator> &plan, string &reason) {
 	reason = SessionSettings::Restriction(context);
 	if (!reason.empty()) {
 		return false;
@@ -216,6 +225,18 @@ bool RunInStages::TryReplace(ClientContext &context, Binder &binder, unique_ptr<
 		return TryReplaceCopy(context, binder, plan, reason);
 	}
 	return TryReplaceQuery(context, binder, plan->children[0], "the session writes the files: " + why_not, reason);
+}
+
+} // namespace
+
+bool RunInStages::TryReplace(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator> &plan,
+                             string &reason) {
+	try {
+		return TryReplaceAny(context, binder, plan, reason);
+	} catch (std::exception &exception) {
+		reason = WhyNotCut(exception);
+		return false;
+	}
 }
 
 const QueryStages &RunInStages::StagesOf(const LogicalOperator &plan) {

@@ -2,6 +2,7 @@
 
 #include "exchange/exchange_compression.hpp"
 #include "exchange/partitioned_rows.hpp"
+#include "runners/stage_error.hpp"
 
 #include "duckdb/common/vector_operations/vector_operations.hpp"
 #include "duckdb/execution/column_binding_resolver.hpp"
@@ -216,7 +217,11 @@ ProgressData PhysicalStagedQuery::GetProgress(ClientContext &context, GlobalSour
 }
 
 void PhysicalStagedQuery::TakeFiles(ClientContext &context, StagedQueryState &state) const {
-	state.files = state.runner->Finish();
+	try {
+		state.files = state.runner->Finish();
+	} catch (std::exception &exception) {
+		StageError::Throw(ErrorData(exception), *stages);
+	}
 	for (auto &child : children) {
 		child.get().Cast<PhysicalSend>().Remove();
 	}
@@ -234,7 +239,8 @@ bool PhysicalStagedQuery::NextRows(ClientContext &context, StagedQueryState &sta
 			state.reader = make_uniq<ExchangeFileReader>(file_system, state.files[state.next_file++]);
 			state.next_block = 0;
 			if (state.reader->Index().types != stages->stages.back()->sql_types) {
-				throw InternalException("The last stage returned other types than its plan");
+				throw IOException("The exchange file \"%s\" is not the one the last stage wrote",
+				                  state.files[state.next_file - 1]);
 			}
 		}
 		auto &blocks = state.reader->Index().blocks;

@@ -97,7 +97,7 @@ void WrittenFiles::NameFile(FileSystem &file_system, WrittenFile &file, unordere
 	auto folder = hive == "." ? copy.folder : file_system.JoinPath(copy.folder, hive.string());
 	file.path = copy.filename_pattern.CreateFilename(file_system, folder, copy.file_extension, numbers[folder]++);
 	file.relative = std::filesystem::path(file.path).lexically_relative(copy.folder).string();
-	if (std::filesystem::path(file.path).parent_path() != std::filesystem::path(folder)) {
+	if (std::filesystem::path(file.path).parent_path() != (std::filesystem::path(folder) / "file").parent_path()) {
 		throw InvalidInputException("FILENAME_PATTERN must name a file, not one in another folder: \"%s\"",
 		                            file.relative);
 	}

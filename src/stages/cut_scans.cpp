@@ -43,6 +43,12 @@ Partitioning StagePlanner::ReadSlices(LogicalGet &get, SlicedScan scan) {
 	scan.width = scan.rows_are_known ? MaxValue<idx_t>(width, 1) : 1;
 	input_bytes += scan.Size() * scan.width;
 	scan.name = SlicedFiles::Relation(get);
+	scan.column_names = get.names;
+	scan.column_types = get.returned_types;
+	if (scan.by_row_id) {
+		scan.column_names.emplace_back("rowid");
+		scan.column_types.push_back(LogicalType::ROW_TYPE);
+	}
 	sliced.emplace(&get, std::move(scan));
 	SlicedFiles::ReadSlice(get);
 	return {Distribution::SPLIT, {}};

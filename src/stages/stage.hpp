@@ -77,6 +77,9 @@ struct FileList {
 struct SlicedScan {
 	//! The relation that stands for the scan in the SQL of the stage.
 	string name;
+	//! Its columns, in the order of `SELECT *`.
+	vector<Identifier> column_names;
+	vector<LogicalType> column_types;
 	//! FROM clause of the whole scan: read_parquet(...), or a table.
 	string source;
 	//! The same in a task, where it differs: with variables instead of lists.

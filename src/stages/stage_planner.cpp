@@ -22,9 +22,8 @@ StagePlanner::StagePlanner(ClientContext &context, Binder &binder)
 
 unique_ptr<QueryStages> StagePlanner::Plan(unique_ptr<LogicalOperator> plan, string &reason) {
 	result = make_uniq<QueryStages>();
-	auto function = SessionFunctions::Find(*plan);
-	if (!function.empty()) {
-		reason = "the function " + function + " belongs to the session";
+	reason = SessionFunctions::WhyNot(context, *plan);
+	if (!reason.empty()) {
 		return nullptr;
 	}
 	ConstantArguments::Restore(context, *plan);

@@ -3,6 +3,11 @@
 #include "runners/run_report.hpp"
 
 #include "duckdb/catalog/catalog_transaction.hpp"
+#include "duckdb/common/local_file_system.hpp"
+#include "duckdb/common/multi_file/multi_file_list.hpp"
+#include "duckdb/common/types/blob.hpp"
+#include "duckdb/common/vector_operations/unary_executor.hpp"
+#include "duckdb/parser/parsed_data/create_scalar_function_info.hpp"
 #include "duckdb/main/secret/secret_manager.hpp"
 
 #include <atomic>
@@ -53,6 +58,43 @@ void WaitForCancel(const char *plan, uint64_t query) {
 	});
 }
 
+duckdb::string told_secrets;
+
+void TellSecrets(const char *plan, uint64_t query) {
+	told_secrets = merganser_query_secrets(query);
+	EndAtOnce(plan, query);
+}
+
+//! here://name is the file of that name.
+class FilesOfThisProcess : public duckdb::LocalFileSystem {
+public:
+	bool CanHandleFile(const duckdb::string &path) override {
+		return path.rfind("here://", 0) == 0;
+	}
+	duckdb::string GetName() const override {
+		return "FilesOfThisProcess";
+	}
+	bool FileExists(const duckdb::string &path, duckdb::optional_ptr<duckdb::FileOpener> opener) override {
+		return duckdb::LocalFileSystem::FileExists(path.substr(7), opener);
+	}
+
+protected:
+	duckdb::unique_ptr<duckdb::MultiFileList> GlobFilesExtended(const duckdb::string &path,
+	                                                            const duckdb::FileGlobInput &,
+	                                                            duckdb::optional_ptr<duckdb::FileOpener>) override {
+		return duckdb::make_uniq<duckdb::SimpleMultiFileList>(
+		    duckdb::vector<duckdb::OpenFileInfo> {duckdb::OpenFileInfo(path)});
+	}
+	bool SupportsOpenFileExtended() const override {
+		return true;
+	}
+	duckdb::unique_ptr<duckdb::FileHandle> OpenFileExtended(const duckdb::OpenFileInfo &file,
+	                                                        duckdb::FileOpenFlags flags,
+	                                                        duckdb::optional_ptr<duckdb::FileOpener> opener) override {
+		return duckdb::LocalFileSystem::OpenFile(file.path.substr(7), flags, opener);
+	}
+};
+
 struct DatabaseWithRunner : public OpenDatabase {
 	explicit DatabaseWithRunner(merganser_submit_t submit) {
 		merganser_register_runner("elsewhere", submit);
@@ -60,6 +102,19 @@ struct DatabaseWithRunner : public OpenDatabase {
 		Run("SET merganser_distribute_min_bytes = 0");
 		Run("SET merganser_tasks = 2");
 		Run("SET merganser_runner = 'elsewhere'");
+	}
+	//! The first column of the first row.
+	duckdb::string First(const duckdb::string &query) {
+		auto result = Run(query);
+		for (auto &row : *result) {
+			return row.GetValue<duckdb::string>(0);
+		}
+		return duckdb::string();
+	}
+	//! Why the query runs as it does.
+	duckdb::string Reason(const duckdb::string &query) {
+		auto quoted = duckdb::StringUtil::Replace(query, "'", "''");
+		return First("SELECT string_agg(reason, '; ') FROM merganser_stages('" + quoted + "')");
 	}
 	duckdb::unique_ptr<duckdb::QueryResult> Query() {
 		return connection.Query("SELECT g, sum(i) FROM t GROUP BY g");
@@ -134,7 +189,7 @@ TEST_CASE("A runner learns that its query was interrupted", "[foreign_runner]") 
 	REQUIRE(was_cancelled);
 }
 
-TEST_CASE("A secret that cannot be written ends the query of a runner elsewhere", "[foreign_runner]") {
+TEST_CASE("With a secret that cannot be written, DuckDB runs the query alone", "[foreign_runner]") {
 	DatabaseWithRunner database(EndAtOnce);
 	next_outcome = R"({"files": []})";
 	submitted_plan.clear();
@@ -150,17 +205,73 @@ TEST_CASE("A secret that cannot be written ends the query of a runner elsewhere"
 		    duckdb::CatalogTransaction::GetSystemCatalogTransaction(context), std::move(secret),
 		    duckdb::OnCreateConflict::ERROR_ON_CONFLICT, duckdb::SecretPersistType::TEMPORARY);
 	});
-	auto result = database.connection.Query("SELECT sum(i) FROM 'test_foreign_runner_*.parquet'");
+	auto query = duckdb::string("SELECT sum(i)::BIGINT FROM 'test_foreign_runner_*.parquet'");
+	auto result = database.First(query);
+	auto reason = database.Reason(query);
 	std::remove("test_foreign_runner_1.parquet");
 	std::remove("test_foreign_runner_2.parquet");
-	REQUIRE_THAT(result->GetError(),
-	             Catch::Contains("The secret \"of_this_process\" of type http cannot leave this process"));
+	REQUIRE(result == "999000");
+	REQUIRE_THAT(reason, Catch::Contains("The secret \"of_this_process\" of type http cannot leave this process"));
 	REQUIRE(submitted_plan.empty());
 	REQUIRE_FALSE(database.Query()->HasError());
+	REQUIRE_FALSE(submitted_plan.empty());
+}
+
+TEST_CASE("A credential that was SET travels with the secrets only", "[foreign_runner]") {
+	DatabaseWithRunner database(TellSecrets);
+	for (auto name : {"s3_secret_access_key", "some_token_of_tomorrow"}) {
+		duckdb::DBConfig::GetConfig(*database.database.instance)
+		    .AddExtensionOption(name, "", duckdb::LogicalType::VARCHAR, duckdb::Value(""));
+	}
+	database.Run("SET s3_secret_access_key = 'open-sesame'");
+	database.Run("SET GLOBAL some_token_of_tomorrow = 'for-all'");
+	database.Run("SET timezone = 'UTC'");
+	next_outcome = R"({"files": []})";
+	REQUIRE_FALSE(database.Query()->HasError());
+	for (auto secret : {"open-sesame", "for-all", "s3_secret_access_key", "some_token_of_tomorrow"}) {
+		REQUIRE_THAT(submitted_plan, !Catch::Contains(secret));
+	}
+	auto opened = duckdb::Blob::ToBase64(duckdb::string_t("'open-sesame'"));
+	REQUIRE_THAT(told_secrets,
+	             Catch::Contains(R"({"name":"s3_secret_access_key","type":"setting","secret":")" + opened));
+	REQUIRE_THAT(told_secrets, Catch::Contains(R"("name":"some_token_of_tomorrow","type":"setting")"));
+}
+
+TEST_CASE("Files of a file system that was registered here are read here", "[foreign_runner]") {
+	DatabaseWithRunner database(EndAtOnce);
+	submitted_plan.clear();
+	database.database.GetFileSystem().RegisterSubSystem(duckdb::make_uniq<FilesOfThisProcess>());
+	database.Run("SET merganser_runner = ''");
+	database.Run("COPY t TO 'test_foreign_runner_3.parquet'");
+	database.Run("SET merganser_runner = 'elsewhere'");
+	auto query = duckdb::string("SELECT sum(i)::BIGINT FROM read_parquet(['here://test_foreign_runner_3.parquet'])");
+	auto result = database.First(query);
+	auto reason = database.Reason(query);
+	std::remove("test_foreign_runner_3.parquet");
+	REQUIRE(result == "499500");
+	REQUIRE_THAT(reason, Catch::Contains("here://test_foreign_runner_3.parquet\" was registered in this process only"));
+	REQUIRE(submitted_plan.empty());
+}
+
+TEST_CASE("A function that a client registered runs here", "[foreign_runner]") {
+	DatabaseWithRunner database(EndAtOnce);
+	submitted_plan.clear();
+	auto half = [](duckdb::DataChunk &arguments, duckdb::ExpressionState &, duckdb::Vector &result) {
+		duckdb::UnaryExecutor::Execute<int64_t, int64_t>(arguments.data[0], result, [](int64_t i) { return i / 2; });
+	};
+	duckdb::ScalarFunction function("half", {duckdb::LogicalType::BIGINT}, duckdb::LogicalType::BIGINT, half);
+	duckdb::CreateScalarFunctionInfo info(function);
+	database.connection.context->RegisterFunction(info);
+	auto query = duckdb::string("SELECT sum(half(i))::BIGINT FROM t");
+	auto result = database.First(query);
+	REQUIRE(result == "249500");
+	REQUIRE_THAT(database.Reason(query), Catch::Contains("the function half was registered in this process only"));
+	REQUIRE(submitted_plan.empty());
+	REQUIRE_THAT(database.Reason("SELECT sum(abs(i)) FROM t"), !Catch::Contains("registered"));
 }
 
 TEST_CASE("A runner nobody registered is refused by name", "[foreign_runner]") {
 	OpenDatabase database;
-	database.Run("SET merganser_runner = 'nobody'");
-	REQUIRE_THAT(database.connection.Query("SELECT 42")->GetError(), Catch::Contains("'nobody' is none"));
+	REQUIRE_THAT(database.connection.Query("SET merganser_runner = 'nobody'")->GetError(),
+	             Catch::Contains("'nobody' is none"));
 }
