@@ -1,8 +1,8 @@
 #include "grouping/physical_write_regions.hpp"
 
 #include "grouping/partitioned_sort.hpp"
+#include "publishing/output_folder.hpp"
 
-#include "duckdb/common/file_system.hpp"
 #include "duckdb/execution/physical_plan_generator.hpp"
 #include "duckdb/planner/expression/bound_reference_expression.hpp"
 
@@ -12,35 +12,10 @@ namespace {
 
 class WriteRegionsSink : public GlobalSinkState {
 public:
-	WriteRegionsSink(ClientContext &context, RegionFolder folder_p)
-	    : files(FileSystem::GetFileSystem(context)), folder(std::move(folder_p)) {
-		existing = ListFolder();
-		if (!existing.empty() && !folder.overwrite && !folder.ignore_existing) {
-			throw IOException("Directory \"%s\" is not empty! Enable OVERWRITE option to overwrite files", folder.path);
-		}
-		if (!files.DirectoryExists(folder.path)) {
-			files.CreateDirectoriesRecursive(folder.path);
-			created_folder = true;
-		}
-	}
-
-	~WriteRegionsSink() override {
-		if (committed) {
-			return;
-		}
-		for (auto region : regions) {
-			files.TryRemoveFile(TemporaryPath(region));
-		}
-		if (created_folder) {
-			try {
-				files.RemoveDirectory(folder.path);
-			} catch (const Exception &) { // NOLINT: somebody else's files may have come into the folder meanwhile
-			}
-		}
-	}
-
-	string TemporaryPath(idx_t region) const {
-		return files.JoinPath(folder.path, "tmp_" + folder.id + "_" + to_string(region));
+	explicit WriteRegionsSink(const RegionWriter &writer)
+	    : target(TargetOf(writer)), folder(target),
+	      // what is overwritten has other names, so that its readers do not read the new files for them
+	      suffix(target.mode == CopyOverwriteMode::COPY_OVERWRITE && folder.HasFiles() ? "_" + writer.id : "") {
 	}
 
 	string OpenRegion(idx_t region) {
@@ -48,46 +23,41 @@ public:
 		if (!regions.insert(region).second) {
 			throw InternalException("A region was written twice");
 		}
-		return TemporaryPath(region);
+		return StagedPath(region);
 	}
 
-	void Commit() {
-		if (folder.overwrite) {
-			for (auto &path : existing) {
-				files.RemoveFile(path);
-			}
-		}
-		idx_t number = 0;
+	void Publish() {
+		vector<StagedFile> files;
 		for (auto region : regions) {
-			files.MoveFile(TemporaryPath(region),
-			               files.JoinPath(folder.path, "region_" + to_string(number++) + ".parquet"));
+			files.push_back({StagedPath(region), "region_" + to_string(files.size()) + suffix + ".parquet"});
 		}
-		committed = true;
+		folder.Publish(files);
 	}
 
 	atomic<idx_t> rows {0};
 	set<idx_t> regions;
 
 private:
-	vector<string> ListFolder() {
-		vector<string> result;
-		if (files.DirectoryExists(folder.path)) {
-			files.ListFiles(folder.path, [&](const string &name, bool is_directory) {
-				if (!is_directory) {
-					result.push_back(files.JoinPath(folder.path, name));
-				}
-			});
+	const OutputTarget target;
+	OutputFolder folder;
+	const string suffix;
+	mutex lock;
+
+	//! The folders above it are made.
+	static OutputTarget TargetOf(const RegionWriter &writer) {
+		auto result = OutputTarget::Choose(writer.folder, writer.mode);
+		auto above = std::filesystem::path(result.staging).parent_path().parent_path();
+		std::error_code error;
+		std::filesystem::create_directories(above, error);
+		if (error) {
+			throw IOException("Failed to create directory \"%s\": %s", above.string(), error.message());
 		}
 		return result;
 	}
 
-	FileSystem &files;
-	//! Of its own, because the state outlives the operator's members.
-	const RegionFolder folder;
-	mutex lock;
-	vector<string> existing;
-	bool created_folder = false;
-	bool committed = false;
+	string StagedPath(idx_t region) const {
+		return target.staging + "/region_" + to_string(region);
+	}
 };
 
 class WriteRegionsLocalSink : public LocalSinkState {
@@ -138,7 +108,7 @@ PhysicalOperator &PhysicalWriteRegions::Plan(PhysicalPlanGenerator &planner, Phy
 }
 
 unique_ptr<GlobalSinkState> PhysicalWriteRegions::GetGlobalSinkState(ClientContext &context) const {
-	return make_uniq<WriteRegionsSink>(context, writer.folder);
+	return make_uniq<WriteRegionsSink>(writer);
 }
 
 unique_ptr<LocalSinkState> PhysicalWriteRegions::GetLocalSinkState(ExecutionContext &context) const {
@@ -193,7 +163,7 @@ SinkFinalizeType PhysicalWriteRegions::Finalize(Pipeline &pipeline, Event &event
 		auto file = writer.parquet->copy_to_initialize_global(context, *writer.bind_data, global.OpenRegion(0));
 		writer.parquet->copy_to_finalize(context, *writer.bind_data, *file);
 	}
-	global.Commit();
+	global.Publish();
 	return SinkFinalizeType::READY;
 }
 

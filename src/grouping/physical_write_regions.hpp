@@ -16,16 +16,12 @@
 
 namespace merganser {
 
-struct RegionFolder {
-	string path;
-	//! Part of the temporary names.
-	string id;
-	bool overwrite = false;
-	bool ignore_existing = false;
-};
-
 struct RegionWriter {
-	RegionFolder folder;
+	//! Path and what happens to files that are there.
+	string folder;
+	CopyOverwriteMode mode;
+	//! Of this COPY.
+	string id;
 	//! Sorted by inside a region.
 	vector<idx_t> sort_columns;
 	optional<CopyFunction> parquet;

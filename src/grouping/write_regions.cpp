@@ -29,6 +29,7 @@ namespace merganser {
 namespace {
 
 const char *const FORMAT = "merganser_regions";
+const char *const KV_METADATA = "kv_metadata";
 const char *const REGION_COLUMN = "merganser_region";
 
 class LogicalWriteRegions : public LogicalExtensionOperator {
@@ -93,11 +94,19 @@ public:
 	}
 
 	bool Flag(const char *name) {
-		if (options.find(Identifier(name)) == options.end()) {
+		if (!Has(name)) {
 			return false;
 		}
 		auto values = Take(name);
-		return values.empty() || BooleanValue::Get(values[0].DefaultCastAs(LogicalType::BOOLEAN));
+		if (values.empty()) {
+			return true;
+		}
+		auto flag = values[0].DefaultTryCastAs(LogicalType::BOOLEAN);
+		if (!flag || flag->IsNull()) {
+			throw BinderException("%s: %s should be true or false, not %s", FORMAT, StringUtil::Upper(name),
+			                      values[0].ToString());
+		}
+		return BooleanValue::Get(*flag);
 	}
 
 	idx_t Count(const char *name, idx_t otherwise) {
@@ -105,11 +114,55 @@ public:
 		if (values.empty()) {
 			return otherwise;
 		}
-		auto number = values[0].DefaultTryCastAs(LogicalType::BIGINT);
-		if (!number || number->IsNull() || BigIntValue::Get(*number) <= 0) {
-			throw BinderException("%s: %s should be a positive number, not %s", FORMAT, name, values[0].ToString());
+		auto text = values[0].IsNull() ? string() : values[0].ToString();
+		auto number = text.find_first_not_of("0123456789") == string::npos
+		                  ? Value(text).DefaultTryCastAs(LogicalType::BIGINT)
+		                  : optional<Value>();
+		if (!number || BigIntValue::Get(*number) <= 0) {
+			throw BinderException("%s: %s should be a positive number, not %s", FORMAT, StringUtil::Upper(name),
+			                      values[0].ToString());
 		}
 		return static_cast<idx_t>(BigIntValue::Get(*number));
+	}
+
+	//! Entries of the user's own, for the files' metadata.
+	child_list_t<Value> Metadata() {
+		child_list_t<Value> result;
+		auto values = Take(KV_METADATA);
+		if (values.empty()) {
+			return result;
+		}
+		if (values.size() != 1 || values[0].type().id() != LogicalTypeId::STRUCT) {
+			throw BinderException("%s: KV_METADATA should be a struct {key: value, ...}", FORMAT);
+		}
+		auto &entries = StructValue::GetChildren(values[0]);
+		for (idx_t i = 0; i < entries.size(); i++) {
+			auto &name = StructType::GetChildName(values[0].type(), i);
+			if (StringUtil::StartsWith(StringUtil::Lower(name.GetIdentifierName()), "merganser_")) {
+				throw BinderException("%s: KV_METADATA cannot set %s: names that begin with merganser_ say how the "
+				                      "regions lie",
+				                      FORMAT, name.GetIdentifierName());
+			}
+			result.emplace_back(name, entries[i]);
+		}
+		return result;
+	}
+
+	//! What is left must be options of Parquet's own writer.
+	void RefuseOthers(const CopyFunction &parquet, ClientContext &context) const {
+		identifier_map_t<CopyOption> known;
+		CopyOptionsInput input(known);
+		parquet.copy_options(context, input);
+		known.erase(Identifier("row_groups_per_file")); // a region is one file
+		for (auto &option : options) {
+			auto found = known.find(option.first);
+			if (found == known.end() || found->second.mode == CopyOptionMode::READ_ONLY) {
+				throw BinderException("%s has no option %s. Its own are PARTITION_BY, ORDER_BY, REGIONS, OVERWRITE and "
+				                      "OVERWRITE_OR_IGNORE; it takes those of Parquet's writer too, such as "
+				                      "COMPRESSION and ROW_GROUP_SIZE",
+				                      FORMAT, StringUtil::Upper(option.first.GetIdentifierName()));
+			}
+		}
 	}
 
 private:
@@ -119,6 +172,10 @@ private:
 			return text;
 		}
 		return StringUtil::Replace(text.substr(1, text.size() - 2), "\"\"", "\"");
+	}
+
+	bool Has(const char *name) const {
+		return options.find(Identifier(name)) != options.end();
 	}
 
 	vector<Value> Take(const char *name) {
@@ -230,12 +287,33 @@ vector<idx_t> Positions(const vector<Identifier> &names, const vector<string> &c
 	return result;
 }
 
-Value MetadataValue(const vector<pair<string, string>> &entries) {
-	child_list_t<Value> fields;
-	for (auto &entry : entries) {
-		fields.emplace_back(entry.first, Value(entry.second));
+CopyOverwriteMode OverwriteMode(Options &options) {
+	auto overwrite = options.Flag("overwrite");
+	auto ignore_existing = options.Flag("overwrite_or_ignore");
+	if (options.Flag("append")) {
+		throw BinderException(
+		    "%s: APPEND is not supported, since files of two COPYs do not hold whole partitions together", FORMAT);
 	}
-	return Value::STRUCT(std::move(fields));
+	if (overwrite && ignore_existing) {
+		throw BinderException("%s: give one of OVERWRITE and OVERWRITE_OR_IGNORE", FORMAT);
+	}
+	if (overwrite) {
+		return CopyOverwriteMode::COPY_OVERWRITE;
+	}
+	return ignore_existing ? CopyOverwriteMode::COPY_OVERWRITE_OR_IGNORE : CopyOverwriteMode::COPY_ERROR_ON_CONFLICT;
+}
+
+string Folder(ClientContext &context, const string &path) {
+	auto result = FileSystem::GetFileSystem(context).ExpandPath(path);
+	if (result.empty()) {
+		throw BinderException("%s: name the folder: COPY ... TO 'folder'", FORMAT);
+	}
+	if (FileSystem::IsRemoteFile(result) || StringUtil::Contains(result, "://")) {
+		throw BinderException("%s writes a folder of this machine, and '%s' is a URL: what lies there cannot appear "
+		                      "all at once",
+		                      FORMAT, path);
+	}
+	return result;
 }
 
 BoundStatement PlanCopy(Binder &binder, CopyStatement &statement) {
@@ -246,12 +324,9 @@ BoundStatement PlanCopy(Binder &binder, CopyStatement &statement) {
 	auto partition_by = options.Columns("partition_by");
 	auto order_by = options.Columns("order_by");
 	auto regions = options.Count("regions", 4 * TaskScheduler::GetScheduler(context).NumberOfThreads());
-	writer.folder.overwrite = options.Flag("overwrite");
-	writer.folder.ignore_existing = options.Flag("overwrite_or_ignore");
-	if (options.Flag("append")) {
-		throw BinderException(
-		    "%s: APPEND is not supported, since files of two COPYs do not hold whole partitions together", FORMAT);
-	}
+	writer.mode = OverwriteMode(options);
+	writer.folder = Folder(context, info.file_path);
+	auto metadata = options.Metadata();
 	if (partition_by.empty()) {
 		throw BinderException("%s: PARTITION_BY (column, ...) is required: each region holds whole groups of it",
 		                      FORMAT);
@@ -260,20 +335,22 @@ BoundStatement PlanCopy(Binder &binder, CopyStatement &statement) {
 	auto &parquet = catalog.GetEntry<CopyFunctionCatalogEntry>(
 	    context, QualifiedName(catalog.GetName(), Identifier::DefaultSchema(), Identifier("parquet")));
 	writer.parquet = parquet.function;
+	options.RefuseOthers(parquet.function, context);
 	auto bound = BindNumbered(binder, parquet.function, *info.select_statement, partition_by, regions);
 	bound.names.pop_back();
 	bound.types.pop_back();
-	writer.folder.path = info.file_path;
 	writer.sort_columns = Positions(bound.names, partition_by, "PARTITION_BY");
 	auto order_columns = Positions(bound.names, order_by, "ORDER_BY");
 	writer.sort_columns.insert(writer.sort_columns.end(), order_columns.begin(), order_columns.end());
 
-	auto id = UUID::ToString(UUID::GenerateRandomUUID());
-	info.options[Identifier("kv_metadata")] = {MetadataValue(RecordedLayout::Entries(id, partition_by, order_by))};
+	writer.id = UUID::ToString(UUID::GenerateRandomUUID());
+	for (auto &entry : RecordedLayout::Entries(writer.id, partition_by, order_by)) {
+		metadata.emplace_back(entry.first, Value(entry.second));
+	}
+	info.options[Identifier(KV_METADATA)] = {Value::STRUCT(std::move(metadata))};
 	CopyFunctionBindInput bind_input(info, writer.parquet->function_info);
 	bind_input.file_extension = writer.parquet->extension;
 	writer.bind_data = writer.parquet->copy_to_bind(context, bind_input, bound.names, bound.types);
-	writer.folder.id = id;
 
 	BoundStatement result;
 	result.names = {"Count"};

@@ -8,11 +8,12 @@
 // and then ORDER_BY, ascending, NULLs last, with that layout in their metadata (recorded_layout.hpp), so that a scan of
 // the folder is region-local at once. A partition's region follows from a hash of its columns; a region without rows
 // has no file. Options: REGIONS (default: 4 per thread), OVERWRITE and OVERWRITE_OR_IGNORE as for partitioned Parquet,
-// and every option of Parquet's own writer (COMPRESSION, ROW_GROUP_SIZE, ...). Returns the number of rows. All or
-// nothing: files are written under temporary names and renamed when all are complete; after a failure they are removed.
+// and every option of Parquet's own writer (COMPRESSION, ROW_GROUP_SIZE, KV_METADATA, ...). Returns the number of rows.
+// All or nothing, one writer at a time (publishing/output_folder.hpp). Files that overwrite others are called
+// region_0_<id of the COPY>.parquet, ..., so that a reader of the old ones does not meet the new ones by their names.
 // Columns are sorted as the files give them back: ENUM as text, HUGEINT as DOUBLE, what Parquet cannot hold as text.
-// Errors: a folder that is not empty; PARTITION_BY missing or empty; unknown columns; APPEND, since two COPYs are not
-// one layout.
+// Errors: a folder that is not empty, or that another COPY writes; PARTITION_BY missing or empty; unknown columns;
+// options that are neither ours nor Parquet's; URLs; APPEND, since two COPYs are not one layout.
 //===----------------------------------------------------------------------===//
 
 #pragma once

@@ -4,16 +4,20 @@
 
 #include "duckdb/common/types/uuid.hpp"
 
+#include <fstream>
+
 using namespace duckdb_yyjson; // NOLINT
 
 namespace merganser {
 
-string CopyManifest::Name(CopyOverwriteMode mode) {
+namespace {
+
+string Name(CopyOverwriteMode mode) {
 	auto random = mode == CopyOverwriteMode::COPY_APPEND ? "_" + UUID::ToString(UUID::GenerateRandomUUID()) : "";
 	return "_manifest" + random + ".merganser";
 }
 
-string CopyManifest::Text(const TaskCopy &copy, const vector<WrittenFile> &files, idx_t rows) {
+string Text(const TaskCopy &copy, const vector<WrittenFile> &files, idx_t rows) {
 	JsonDocument document;
 	auto root = document.Root();
 	document.AddText(root, "format", copy.format);
@@ -42,6 +46,18 @@ string CopyManifest::Text(const TaskCopy &copy, const vector<WrittenFile> &files
 		document.AddNumber(entry, "bytes", file.bytes);
 	}
 	return document.Text();
+}
+
+} // namespace
+
+StagedFile CopyManifest::Write(const TaskCopy &copy, const vector<WrittenFile> &files, idx_t rows) {
+	auto name = Name(copy.target.mode);
+	auto path = std::filesystem::path(copy.target.staging) / name;
+	std::ofstream stream(path);
+	if (!(stream << Text(copy, files, rows) << std::flush)) {
+		throw IOException("Cannot write \"%s\"", path.string());
+	}
+	return {path.string(), std::move(name)};
 }
 
 } // namespace merganser

@@ -21,8 +21,8 @@
 namespace merganser {
 
 struct CopyManifest {
-	static string Name(CopyOverwriteMode mode);
-	static string Text(const TaskCopy &copy, const vector<WrittenFile> &files, idx_t rows);
+	//! Into the staging folder. Throws IOException.
+	static StagedFile Write(const TaskCopy &copy, const vector<WrittenFile> &files, idx_t rows);
 };
 
 } // namespace merganser

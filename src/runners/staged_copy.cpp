@@ -1,7 +1,6 @@
 #include "runners/staged_copy.hpp"
 
 #include "runners/copy_manifest.hpp"
-#include "runners/output_folder.hpp"
 
 #include "duckdb/execution/physical_plan_generator.hpp"
 
@@ -12,13 +11,13 @@ namespace {
 const char *const NAME = "STAGED_COPY";
 
 void Describe(const TaskCopy &copy, InsertionOrderPreservingMap<string> &result) {
-	result["Folder"] = copy.folder;
+	result["Folder"] = copy.target.folder;
 	result["Format"] = copy.format;
 }
 
 struct StagedCopyState : public StagedQueryState {
 	StagedCopyState(ClientContext &context, const TaskCopy &copy)
-	    : StagedQueryState(context), output(make_uniq<OutputFolder>(copy)), written(copy) {
+	    : StagedQueryState(context), output(make_uniq<OutputFolder>(copy.target)), written(copy) {
 	}
 	~StagedCopyState() override {
 		// Its tasks write to the folder.
@@ -39,8 +38,8 @@ void Publish(ClientContext &context, const TaskCopy &copy, StagedCopyState &stat
 	for (auto &file : written.Files()) {
 		files.push_back({file.staged, file.relative});
 	}
-	state.output->Publish(files, CopyManifest::Name(copy.overwrite_mode),
-	                      CopyManifest::Text(copy, written.Files(), written.Rows()));
+	files.push_back(CopyManifest::Write(copy, written.Files(), written.Rows()));
+	state.output->Publish(files);
 	state.output.reset();
 	state.returned = written.ReturnedRows();
 	state.is_published = true;
@@ -50,12 +49,12 @@ void Publish(ClientContext &context, const TaskCopy &copy, StagedCopyState &stat
 void CheckIsSeen(ClientContext &context, const TaskCopy &copy, const std::exception &exception) {
 	ErrorData error(exception);
 	if (error.Type() != ExceptionType::IO || Settings::RunsInThisProcess(context) ||
-	    !StringUtil::Contains(error.RawMessage(), copy.staging)) {
+	    !StringUtil::Contains(error.RawMessage(), copy.target.staging)) {
 		return;
 	}
 	throw IOException("%s\nEvery worker must see \"%s\" under this path; where they share no storage, SET "
 	                  "merganser_exchange_shared = false and the session writes the files",
-	                  error.RawMessage(), copy.folder);
+	                  error.RawMessage(), copy.target.folder);
 }
 
 } // namespace

@@ -1,7 +1,6 @@
 #include "runners/task_copy.hpp"
 
 #include "runners/files_format.hpp"
-#include "runners/output_folder.hpp"
 
 #include "duckdb/parser/expression/cast_expression.hpp"
 #include "duckdb/parser/expression/columnref_expression.hpp"
@@ -50,6 +49,16 @@ child_list_t<LogicalType> ColumnsInObjects(const LogicalCopyToFile &copy) {
 	return columns;
 }
 
+//! One that no glob for data finds, while the files are staged. Text is compressed as its ending says.
+string StagedExtension(const string &extension) {
+	for (auto compressed : {".gz", ".zst"}) {
+		if (StringUtil::EndsWith("." + extension, compressed)) {
+			return string("merganser") + compressed;
+		}
+	}
+	return "merganser";
+}
+
 CopyInfo OptionsOfTasks(const LogicalCopyToFile &copy, CopyFunctionReturnType list_type) {
 	CopyInfo result;
 	result.format = copy.function.name.GetIdentifierName();
@@ -63,7 +72,7 @@ CopyInfo OptionsOfTasks(const LogicalCopyToFile &copy, CopyFunctionReturnType li
 			set(name, Value::UBIGINT(number.GetIndex()));
 		}
 	};
-	set("file_extension", Value(copy.file_extension));
+	set("file_extension", Value(StagedExtension(copy.file_extension)));
 	set_number("row_group_size", copy.batch_size);
 	set_number("row_group_size_bytes", copy.batch_size_bytes);
 	set_number("row_groups_per_file", copy.batches_per_file);
@@ -120,14 +129,13 @@ string TaskCopy::WhyNot(ClientContext &context, const LogicalCopyToFile &copy) {
 }
 
 TaskCopy::TaskCopy(ClientContext &context, const LogicalCopyToFile &copy)
-    : folder(FileSystem::GetFileSystem(context).ExpandPath(copy.file_path)), overwrite_mode(copy.overwrite_mode),
+    : target(OutputTarget::Choose(FileSystem::GetFileSystem(context).ExpandPath(copy.file_path), copy.overwrite_mode)),
       filename_pattern(copy.filename_pattern), file_extension(copy.file_extension), return_type(copy.return_type),
       list_type(copy.function.copy_to_get_written_statistics ? CopyFunctionReturnType::WRITTEN_FILE_STATISTICS
 	                                                         : CopyFunctionReturnType::CHANGED_ROWS_AND_FILE_LIST),
       format(IsJson(copy) ? "json" : copy.function.name.GetIdentifierName()), names(copy.names),
       types(copy.expected_types),
       columns(IsJson(copy) ? ColumnsInObjects(copy) : Columns(copy.names, copy.expected_types)) {
-	staging = OutputFolder::ChooseStaging(folder, staging_is_inside);
 	for (auto column : copy.partition_columns) {
 		partition_by.push_back(copy.names[column].GetIdentifierName());
 	}
@@ -153,7 +161,7 @@ void TaskCopy::WriteRowsOf(Stage &last) const {
 	last.types = GetCopyFunctionReturnLogicalTypes(list_type);
 	last.sql_types = last.types;
 	last.columns = last.types.size();
-	last.files = FilesFormat::Options(staging, write);
+	last.files = FilesFormat::Options(target.staging, write);
 }
 
 } // namespace merganser

@@ -7,7 +7,7 @@
 //
 // Problem: rows that many tasks computed went through the session, which alone wrote the files. Where the target is a
 // folder, the tasks of the last stage write it: each task its own files, in a folder nobody reads
-// (output_folder.hpp); the session then gives them their names, once all tasks have ended.
+// (publishing/output_folder.hpp); the session then gives them their names, once all tasks have ended.
 //
 // Sound because DuckDB promises no order between files of PER_THREAD_OUTPUT and PARTITION_BY, and where FILE_SIZE_BYTES
 // or ROW_GROUPS_PER_FILE number the files in the order of ORDER BY, the tasks of the last stage have consecutive ranges
@@ -16,9 +16,9 @@
 
 #pragma once
 
+#include "publishing/output_folder.hpp"
 #include "stages/stage.hpp"
 
-#include "duckdb/common/enums/copy_overwrite_mode.hpp"
 #include "duckdb/common/filename_pattern.hpp"
 #include "duckdb/planner/operator/logical_copy_to_file.hpp"
 
@@ -33,12 +33,7 @@ struct TaskCopy {
 	//! From now on the tasks of the last stage write their rows as files and return the list of these.
 	void WriteRowsOf(Stage &last) const;
 
-	//! The target as the statement names it.
-	string folder;
-	CopyOverwriteMode overwrite_mode;
-	//! Where the files are until all tasks have ended, and whether that is inside the target.
-	string staging;
-	bool staging_is_inside;
+	OutputTarget target;
 	FilenamePattern filename_pattern;
 	string file_extension;
 	//! What the statement returns.

@@ -92,11 +92,11 @@ void WrittenFiles::LeaveOutEmptyFiles() {
 void WrittenFiles::NameFile(FileSystem &file_system, WrittenFile &file, unordered_map<string, idx_t> &numbers) const {
 	file.bytes = SizeOf(file.staged);
 	// <staging>/<attempt>/<hive folders>/<file>
-	auto below = std::filesystem::path(file.staged).lexically_relative(copy.staging);
+	auto below = std::filesystem::path(file.staged).lexically_relative(copy.target.staging);
 	auto hive = below.parent_path().lexically_relative(*below.begin());
-	auto folder = hive == "." ? copy.folder : file_system.JoinPath(copy.folder, hive.string());
+	auto folder = hive == "." ? copy.target.folder : file_system.JoinPath(copy.target.folder, hive.string());
 	file.path = copy.filename_pattern.CreateFilename(file_system, folder, copy.file_extension, numbers[folder]++);
-	file.relative = std::filesystem::path(file.path).lexically_relative(copy.folder).string();
+	file.relative = std::filesystem::path(file.path).lexically_relative(copy.target.folder).string();
 	if (std::filesystem::path(file.path).parent_path() != (std::filesystem::path(folder) / "file").parent_path()) {
 		throw InvalidInputException("FILENAME_PATTERN must name a file, not one in another folder: \"%s\"",
 		                            file.relative);

@@ -315,8 +315,10 @@ def test_markup_in_a_query_stays_text(staged, evil, page_of, runner):
     assert EVIL.replace('"', '""') in page.with_id("plans").raw_text
 
 
-def test_markup_in_a_setting_stays_text(connection, page_of):
-    connection.execute("SET merganser_exchange_directory = '<script>alert(3)</script>'")
+def test_markup_in_a_setting_stays_text(connection, page_of, tmp_path):
+    folder = tmp_path / "<script>alert(3)<" / "script>"
+    folder.mkdir(parents=True)
+    connection.execute(f"SET merganser_exchange_directory = '{folder}'")
     page = page_of(connection, "SELECT 1")
     assert not page.all("script")
     assert "<script>alert(3)</script>" in page.with_id("surroundings").raw_text

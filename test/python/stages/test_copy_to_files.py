@@ -25,6 +25,7 @@ def staged(tmp_path):
         cut_everything(connection)
         (tmp_path / "in").mkdir()
         (tmp_path / "out").mkdir()
+        (tmp_path / "exchange").mkdir()
         for part in range(4):
             rows = f"SELECT i FROM range({part * 2500}, {(part + 1) * 2500}) r(i)"
             connection.execute(f"COPY ({rows}) TO '{tmp_path}/in/t_{part}.parquet'")
@@ -232,11 +233,10 @@ def test_a_file_in_its_place(staged, out):
     assert manifest(out)["rows"] == 10000
 
 
-def test_an_empty_folder_keeps_its_identity(staged, out):
-    out.mkdir()
-    before = out.stat().st_ino
+def test_an_empty_folder_is_replaced_at_once_and_keeps_its_permissions(staged, out):
+    out.mkdir(mode=0o750)
     staged.execute(copy(ROWS, out, "FORMAT parquet, PER_THREAD_OUTPUT"))
-    assert out.stat().st_ino == before
+    assert out.stat().st_mode & 0o777 == 0o750
     assert manifest(out)["rows"] == 10000
 
 

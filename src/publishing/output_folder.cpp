@@ -1,10 +1,10 @@
-#include "runners/output_folder.hpp"
-
-#include "runners/task_copy.hpp"
+#include "publishing/output_folder.hpp"
 
 #include "duckdb/common/types/uuid.hpp"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fcntl.h>
 #include <fstream>
 #include <sys/stat.h>
@@ -15,6 +15,13 @@ namespace fs = std::filesystem;
 namespace merganser {
 
 namespace {
+
+//! Attempts at becoming the writer of a folder while others begin and end.
+const idx_t ATTEMPTS = 100;
+//! A file that says which machine's lock it is.
+const char *const OWNER = "owner";
+//! What was the target before, while a new one takes its place.
+const char *const REPLACED = "replaced";
 
 //! Of the folder itself, where the statement names it by a link.
 fs::path Target(const string &folder) {
@@ -78,27 +85,23 @@ private:
 
 } // namespace
 
-string OutputFolder::ChooseStaging(const string &folder, bool &is_inside) {
+OutputTarget OutputTarget::Choose(const string &folder, CopyOverwriteMode mode) {
 	auto target = Target(folder);
 	auto above = target.parent_path();
-	auto random = UUID::ToString(UUID::GenerateRandomUUID());
-	is_inside = fs::is_directory(target) && (!AreOnOneDevice(target, above) || access(above.c_str(), W_OK | X_OK) != 0);
-	auto staging =
-	    is_inside ? target / (".merganser-" + random) : above / ("." + target.filename().string() + "." + random);
-	return staging.string();
+	auto is_inside =
+	    fs::is_directory(target) && (!AreOnOneDevice(target, above) || access(above.c_str(), W_OK | X_OK) != 0);
+	auto place = is_inside ? target / ".merganser" : above / ("." + target.filename().string() + ".merganser");
+	auto staging = place / UUID::ToString(UUID::GenerateRandomUUID());
+	return {folder, mode, staging.string(), is_inside};
 }
 
-OutputFolder::OutputFolder(const TaskCopy &copy)
-    : target(Target(copy.folder)), staging(copy.staging), staging_is_inside(copy.staging_is_inside),
-      mode(copy.overwrite_mode), name(copy.folder) {
+OutputFolder::OutputFolder(const OutputTarget &output)
+    : target(Target(output.folder)), staging(output.staging), place(staging.parent_path()),
+      staging_is_inside(output.staging_is_inside), mode(output.mode), name(output.folder) {
 	CheckTarget();
-	std::error_code error;
-	fs::create_directory(staging, error);
-	if (!error) {
-		fs::permissions(staging, fs::perms::owner_all, error);
-	}
-	if (error) {
-		throw IOException("Failed to create directory \"%s\": %s", staging.string(), error.message());
+	TakePlace();
+	if (mkdir(staging.c_str(), S_IRWXU) != 0) {
+		throw IOException("Failed to create directory \"%s\": %s", staging.string(), strerror(errno));
 	}
 }
 
@@ -106,7 +109,50 @@ OutputFolder::~OutputFolder() {
 	std::error_code error;
 	auto removed = fs::path(staging.string() + "-removed");
 	fs::rename(staging, removed, error);
-	fs::remove_all(removed, error);
+	fs::remove_all(place, error);
+}
+
+void OutputFolder::TakePlace() {
+	for (idx_t attempt = 0; attempt < ATTEMPTS; attempt++) {
+		if (mkdir(place.c_str(), S_IRWXU) == 0) {
+			ownership = FolderLock::Try(place);
+			if (ownership.IsHeld()) {
+				std::ofstream(place / OWNER) << FolderLock::Machine();
+				return;
+			}
+		} else if (errno == EEXIST) {
+			RemoveAbandonedPlace();
+		} else {
+			throw IOException("Failed to create directory \"%s\": %s", place.string(), strerror(errno));
+		}
+	}
+	throw IOException("Cannot write to \"%s\": other COPYs begin to write it again and again", name);
+}
+
+//! What another machine has locked is not seen here.
+static bool IsOfAnotherMachine(const fs::path &place) {
+	string machine;
+	std::ifstream(place / OWNER) >> machine;
+	return !machine.empty() && machine != FolderLock::Machine();
+}
+
+void OutputFolder::RemoveAbandonedPlace() const {
+	auto lock = FolderLock::Try(place);
+	std::error_code error;
+	if (!lock.IsHeld() && !fs::exists(fs::symlink_status(place, error))) {
+		return; // its owner has ended meanwhile
+	}
+	if (!lock.IsHeld() || (IsOfAnotherMachine(place) && !FolderLock::IsOld(place))) {
+		throw IOException("Another COPY is writing to \"%s\". Run this one when it has ended; if it was killed on "
+		                  "another machine, remove \"%s\"",
+		                  name, place.string());
+	}
+	for (auto &of_copy : fs::directory_iterator(place, error)) {
+		if (!staging_is_inside && fs::exists(of_copy.path() / REPLACED) && !fs::exists(target)) {
+			fs::rename(of_copy.path() / REPLACED, target);
+		}
+	}
+	fs::remove_all(place, error);
 }
 
 vector<fs::path> OutputFolder::ExistingFiles() const {
@@ -115,7 +161,7 @@ vector<fs::path> OutputFolder::ExistingFiles() const {
 		return result;
 	}
 	for (auto entry = fs::recursive_directory_iterator(target); entry != fs::recursive_directory_iterator(); entry++) {
-		if (entry->path() == staging) {
+		if (entry->path() == place) {
 			entry.disable_recursion_pending();
 		} else if (!entry->is_directory()) {
 			result.push_back(entry->path());
@@ -138,21 +184,15 @@ void OutputFolder::CheckTarget() const {
 	}
 }
 
-void OutputFolder::Publish(const vector<StagedFile> &files, const string &manifest_name, const string &manifest) {
+void OutputFolder::Publish(const vector<StagedFile> &files) {
 	CheckTarget();
-	auto staged_manifest = staging / manifest_name;
-	std::ofstream stream(staged_manifest);
-	if (!(stream << manifest << std::flush)) {
-		throw IOException("Cannot write \"%s\"", staged_manifest.string());
-	}
-	auto all = files;
-	all.push_back({staged_manifest.string(), manifest_name});
 	try {
-		auto replaces = !fs::exists(target) || mode == CopyOverwriteMode::COPY_OVERWRITE;
+		auto replaces = !fs::exists(target) || mode == CopyOverwriteMode::COPY_OVERWRITE ||
+		                (fs::is_directory(target) && fs::is_empty(target));
 		if (replaces && !staging_is_inside) {
-			PutInPlace(all);
+			PutInPlace(files);
 		} else {
-			MoveIntoTarget(all);
+			MoveIntoTarget(files);
 		}
 	} catch (fs::filesystem_error &error) {
 		throw IOException("Cannot put the files of the COPY into \"%s\": %s", name, error.what());
@@ -166,16 +206,16 @@ void OutputFolder::PutInPlace(const vector<StagedFile> &files) {
 		inside.Move(file.staged, whole / file.relative);
 	}
 	inside.Keep();
-	if (!fs::exists(target)) {
-		fs::rename(whole, target);
-		return;
-	}
 	if (fs::is_directory(target)) {
 		fs::permissions(whole, fs::status(target).permissions());
 	}
+	if (!fs::exists(target) || (fs::is_directory(target) && fs::is_empty(target))) {
+		fs::rename(whole, target);
+		return;
+	}
 	if (!Exchange(whole, target)) {
 		Moves moves;
-		moves.Move(target, staging / "replaced");
+		moves.Move(target, staging / REPLACED);
 		moves.Move(whole, target);
 		moves.Keep();
 	}
@@ -184,7 +224,7 @@ void OutputFolder::PutInPlace(const vector<StagedFile> &files) {
 void OutputFolder::MoveIntoTarget(const vector<StagedFile> &files) {
 	Moves moves;
 	auto put_aside = [&](const fs::path &existing) {
-		moves.Move(existing, staging / "replaced" / existing.lexically_relative(target));
+		moves.Move(existing, staging / REPLACED / existing.lexically_relative(target));
 	};
 	if (mode == CopyOverwriteMode::COPY_OVERWRITE) {
 		for (auto &existing : ExistingFiles()) {

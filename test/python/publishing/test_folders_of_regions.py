@@ -1,0 +1,175 @@
+"""A folder of regions is whole at every moment: to readers, to a second writer, after a crash."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import duckdb
+import merganser
+import pytest
+
+ROWS = 20_000
+
+
+def copy(folder: Path, tag: str, options: str = "") -> str:
+    rows = f"SELECT i % 97 AS k, i AS o, '{tag}' AS w FROM range({ROWS}) r(i)"
+    return f"COPY ({rows}) TO '{folder}' (FORMAT merganser_regions, PARTITION_BY k, ORDER_BY o, REGIONS 8{options})"
+
+
+def content(connection: duckdb.DuckDBPyConnection, folder: Path) -> list[tuple[str, int]]:
+    return connection.execute(f"SELECT w, count(*) FROM read_parquet('{folder}/*.parquet') GROUP BY w").fetchall()
+
+
+def left_beside(folder: Path) -> list[str]:
+    return [path.name for path in folder.parent.iterdir() if path != folder]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "regions"
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_of_two_writers_one_is_told(connection, folder, there):
+    """Also into a folder that is there and empty."""
+    if there:
+        folder.mkdir()
+    begin = threading.Barrier(2)
+
+    def write(tag: str) -> str:
+        begin.wait()
+        try:
+            connection.cursor().execute(copy(folder, tag))
+        except duckdb.IOException as error:
+            assert "Another COPY is writing to" in str(error) or "is not empty" in str(error), error
+            return ""
+        return tag
+
+    with ThreadPoolExecutor(2) as pool:
+        written = [tag for tag in pool.map(write, "AB") if tag]
+    assert len(written) == 1
+    assert content(connection, folder) == [(written[0], ROWS)]
+    assert left_beside(folder) == []
+
+
+def test_readers_see_the_old_rows_or_the_new_ones_or_an_error(connection, folder):
+    """A scan that listed the old files does not meet the new ones."""
+    connection.execute(copy(folder, "0"))
+    written = threading.Event()
+
+    def write() -> None:
+        cursor = connection.cursor()
+        for number in range(1, 20):
+            cursor.execute(copy(folder, str(number), ", OVERWRITE"))
+        written.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    whole = 0
+    while not written.is_set():
+        try:
+            seen = content(connection, folder)
+        except duckdb.IOException:
+            continue
+        assert [count for _, count in seen] == [ROWS], seen
+        whole += 1
+    writer.join()
+    assert whole > 0
+    assert content(connection, folder) == [("19", ROWS)]
+    assert left_beside(folder) == []
+
+
+def test_a_scan_that_began_before_an_overwrite_fails_and_never_mixes(connection, folder):
+    connection.execute(copy(folder, "old"))
+    files = sorted(str(path) for path in folder.iterdir())
+    connection.execute(copy(folder, "new", ", OVERWRITE"))
+    with pytest.raises(duckdb.IOException, match="No files found"):
+        connection.execute("SELECT count(*) FROM read_parquet($1)", [files])
+
+
+WRITER = """
+import merganser, sys
+connection = merganser.connect()
+print("ready", flush=True)
+connection.execute(sys.stdin.readline())
+"""
+
+
+def killed_writer(statement: str, after: float) -> None:
+    process = subprocess.Popen([sys.executable, "-c", WRITER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    process.stdin.write(statement + "\n")
+    process.stdin.flush()
+    time.sleep(after)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+@pytest.mark.parametrize("moments", [4, pytest.param(50, marks=pytest.mark.slow)])
+def test_a_writer_killed_at_any_moment_leaves_old_or_new(connection, folder, moments):
+    connection.execute(copy(folder, "old"))
+    chance = random.Random(moments)
+    for number in range(moments):
+        killed_writer(copy(folder, "new", ", OVERWRITE"), chance.uniform(0.0, 0.15))
+        seen = content(connection, folder)
+        assert seen in ([("old", ROWS)], [("new", ROWS)]), number
+        connection.execute(copy(folder, "old", ", OVERWRITE"))
+        assert content(connection, folder) == [("old", ROWS)]
+        assert left_beside(folder) == []
+
+
+def test_what_a_crash_between_two_renames_took_away_comes_back(connection, folder):
+    """On systems that cannot exchange two folders at once."""
+    connection.execute(copy(folder, "old"))
+    staging = folder.parent / f".{folder.name}.merganser" / "of a killed COPY"
+    staging.mkdir(parents=True)
+    folder.rename(staging / "replaced")
+    with pytest.raises(duckdb.IOException, match="is not empty"):
+        connection.execute(copy(folder, "new"))
+    assert content(connection, folder) == [("old", ROWS)]
+    assert left_beside(folder) == []
+
+
+def test_a_folder_another_machine_writes_is_left_alone(connection, folder):
+    """Its lock need not be seen here; a day later it is taken for dead."""
+    place = folder.parent / f".{folder.name}.merganser"
+    place.mkdir()
+    (place / "owner").write_text("another-machine")
+    with pytest.raises(duckdb.IOException, match=f'Another COPY is writing to .*remove "{place}"'):
+        connection.execute(copy(folder, "new"))
+    then = time.time() - 2 * 86400
+    for path in (place / "owner", place):
+        os.utime(path, (then, then))
+    connection.execute(copy(folder, "new"))
+    assert content(connection, folder) == [("new", ROWS)]
+    assert left_beside(folder) == []
+
+
+def test_staged_files_have_names_no_glob_for_data_finds(tmp_path):
+    """While a COPY of tasks runs, readers of the folder above see none of its files."""
+    with merganser.connect(runner="local") as connection:
+        connection.execute("SET merganser_distribute_min_bytes = 0; SET merganser_tasks = 4; SET merganser_slots = 1")
+        connection.execute("CREATE TABLE t AS SELECT i FROM range(40000) r(i)")
+        staged: set[str] = set()
+        ended = threading.Event()
+
+        def watch() -> None:
+            while not ended.is_set():
+                for folder, _, files in os.walk(tmp_path / ".out.merganser"):
+                    staged.update(Path(folder, name).suffix for name in files if name != "owner")
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        connection.execute(
+            f"COPY (SELECT i, md5(i::VARCHAR) AS m FROM t) TO '{tmp_path}/out' (FORMAT parquet, PER_THREAD_OUTPUT)"
+        )
+        ended.set()
+        watcher.join()
+        assert staged and not staged & {".parquet"}
+        assert {path.suffix for path in (tmp_path / "out").iterdir()} == {".parquet", ".merganser"}
