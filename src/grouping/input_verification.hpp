@@ -13,10 +13,10 @@
 //   hashed         checked                         checked by PARTITIONED_SORT      by the hash
 //   single         checked, partitions sorted among them                            checked
 //
-// The order costs one comparison per row. That partitions do not come again costs, per partition, at most 96 bytes and a
-// look-up in a set that the threads share; they are told apart by two independent hashes of 64 bits. Limit: what a LIMIT
-// leaves unread is not verified. Errors: InvalidInputException that names the call, the region, the partition's values
-// and the remedy.
+// The order costs one comparison per row. That partitions do not come again costs, per partition, at most 96 bytes and
+// a look-up in a set that the threads share; they are told apart by two independent hashes of 64 bits. Limit: what a
+// LIMIT leaves unread is not verified. Errors: InvalidInputException that names the call, the region, the partition's
+// values and the remedy.
 //===----------------------------------------------------------------------===//
 
 #pragma once

@@ -27,8 +27,8 @@ class PhysicalRegionScan : public PhysicalOperator {
 public:
 	PhysicalRegionScan(PhysicalPlan &plan, PhysicalTableScan &scan, bool whole_files);
 
-	//! Puts a region scan in the place of the table scan at the end of `chain`, whose operators are made to hold nothing
-	//! back: rows above belong to the region that is being read. Null if there is no table scan.
+	//! Puts a region scan in the place of the table scan at the end of `chain`, whose operators are made to hold
+	//! nothing back: rows above belong to the region that is being read. Null if there is no table scan.
 	static optional_ptr<PhysicalRegionScan> TryReplaceScan(PhysicalPlanGenerator &planner,
 	                                                       reference<PhysicalOperator> &chain, bool whole_files);
 
