@@ -10,7 +10,8 @@ from typing import Annotated
 import duckdb
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
+from rich.text import Text
 
 from merganser.connection import connect
 from merganser.query_report import report as write_report
@@ -21,6 +22,8 @@ Sql = Annotated[str, typer.Argument(help="SQL text, the name of a file with SQL,
 Database = Annotated[
     str, typer.Option("--database", "-d", help="a DuckDB database file; without it the database is in memory")
 ]
+#: Columns of a table that a program or a file reads.
+UNFOLDED = 1 << 30
 MaxRows = Annotated[int, typer.Option(min=1, help="rows to print")]
 
 
@@ -28,13 +31,16 @@ MaxRows = Annotated[int, typer.Option(min=1, help="rows to print")]
 def sql(sql: Sql, database: Database = ":memory:", max_rows: MaxRows = 40) -> None:
     """Run SQL and print the result of its last statement."""
     with opened(database) as connection:
-        show(connection.execute(text_of(sql)), max_rows)
+        text = text_of(sql)
+        if not connection.extract_statements(text):
+            raise Refusal("there is no statement to run")
+        show(connection.execute(text), max_rows)
 
 
 @app.command()
 def explain(sql: Sql, database: Database = ":memory:") -> None:
     """Tell what was rewritten in a query, what was declined, and why. The query is planned, not run."""
-    with opened(database) as connection:
+    with opened(there(database)) as connection:
         rows = connection.execute("SELECT section, item, text FROM merganser_explain(?)", [text_of(sql)]).fetchall()
     console = Console()
     last_section = None
@@ -59,7 +65,7 @@ def report(
     run: Annotated[bool, typer.Option(help="run the query once; without, it is only planned")] = True,
 ) -> None:
     """Write a page on a query: decisions, plans before and after, stages, and what running it took."""
-    with opened(database) as connection:
+    with opened(there(database)) as connection:
         try:
             written = write_report(connection, text_of(sql), output, run=run)
         except ValueError as error:
@@ -73,11 +79,11 @@ def verify(
     database: Database = ":memory:",
 ) -> None:
     """Check declarations against the data. Exits with 1 where one does not hold."""
-    with opened(database) as connection:
+    with opened(there(database)) as connection:
         result = connection.execute(f"CALL merganser_verify({'' if table is None else '?'})", [table] if table else [])
         names = [column[0] for column in result.description or []]
         rows = result.fetchall()
-    Console().print(as_table(names, rows))
+    print_table(names, rows)
     if any(row[names.index("holds")] is False for row in rows):  # None: cannot be checked
         raise typer.Exit(1)
 
@@ -111,6 +117,13 @@ def opened(database: str) -> Iterator[duckdb.DuckDBPyConnection]:
         raise Refusal(str(error)) from error
 
 
+def there(database: str) -> str:
+    """A database that is read must exist: DuckDB would make an empty one."""
+    if database != ":memory:" and "://" not in database and not Path(database).exists():
+        raise Refusal(f"there is no database file {database}")
+    return database
+
+
 def text_of(sql: str) -> str:
     if sql == "-":
         return sys.stdin.read()
@@ -125,14 +138,17 @@ def text_of(sql: str) -> str:
 def show(result: duckdb.DuckDBPyConnection, max_rows: int) -> None:
     names = [column[0] for column in result.description or []]
     rows = result.fetchmany(max_rows + 1)
-    console = Console()
-    console.print(as_table(names, rows[:max_rows]))
+    print_table(names, rows[:max_rows])
     if len(rows) > max_rows:
-        console.print(f"the first {max_rows} rows; there are more (--max-rows)", highlight=False)
+        Console().print(f"the first {max_rows} rows; there are more (--max-rows)", highlight=False)
 
 
-def as_table(names: list[str], rows: list[tuple]) -> Table:
-    table = Table(*names, highlight=False)
+def print_table(names: list[str], rows: list[tuple]) -> None:
+    """Values are shown as they are: whole, folded only to the width of a terminal, and never read as markup."""
+    table = Table(*(Column(Text(name), overflow="fold") for name in names), highlight=False)
     for row in rows:
-        table.add_row(*("NULL" if value is None else str(value).replace("[", "\\[") for value in row))
-    return table
+        table.add_row(*(Text("NULL" if value is None else str(value)) for value in row))
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=UNFOLDED)
+    console.print(table)

@@ -1,13 +1,14 @@
 """What running a query took: DuckDB's own profile, and where it ran in stages what each stage took."""
 
 import json
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from typing import Any
 
 import duckdb
 
 from merganser.connection import last_query
-from merganser.query_report.planned import Operator, Stage, operator_of
+from merganser.query_report.planned import Operator, Stage, explained, operator_of
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Run:
     plan: Operator
     #: merganser.last_query(); None where the query ran on one node.
     stages: dict[str, Any] | None = None
-    #: Why figures of the stages are missing.
+    #: Why figures of stages or operators are missing.
     missing: str = ""
 
     @property
@@ -41,6 +42,8 @@ class Run:
 def measure(connection: duckdb.DuckDBPyConnection, query: str, stages: list[Stage]) -> Run:
     ((_, text),) = connection.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query}").fetchall()
     profile = json.loads(text)
+    if "operator" not in profile:
+        return answered_while_planning(connection, query)
     plan = operator_of(explained_operator(profile["operator"][0]))
     taken, missing = stages_taken(plan, stages)
     return Run(
@@ -52,6 +55,22 @@ def measure(connection: duckdb.DuckDBPyConnection, query: str, stages: list[Stag
         plan=plan,
         stages=taken,
         missing=missing,
+    )
+
+
+def answered_while_planning(connection: duckdb.DuckDBPyConnection, query: str) -> Run:
+    """Of a query such as SELECT count(*) FROM t, whose rows stand in its plan, DuckDB profiles nothing."""
+    plan = explained(connection, query)
+    wall, cpu = time.perf_counter(), time.process_time()
+    rows = len(connection.execute(query).fetchall())
+    return Run(
+        wall_seconds=time.perf_counter() - wall,
+        rows=rows,
+        cpu_seconds=time.process_time() - cpu,
+        peak_memory_bytes=0,
+        spilled_bytes=0,
+        plan=replace(plan, rows=rows),
+        missing="DuckDB answered the query while it planned it, so that no operator ran.",
     )
 
 

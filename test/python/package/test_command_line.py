@@ -22,6 +22,16 @@ def test_sql_prints_a_table(run):
     ]
 
 
+def test_values_are_printed_as_they_are_and_whole(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    long = "long " * 40
+    result = run("sql", f"SELECT 'ratio:100:x' AS \"[/]\", ':warning: [b]disk' AS \":bell:\", '{long}end' AS c")
+    assert result.exit_code == 0, result.output
+    names, values = ([part.strip() for part in line.split(line[0])[1:-1]] for line in result.stdout.splitlines()[1:4:2])
+    assert names == ["[/]", ":bell:", "c"]
+    assert values == ["ratio:100:x", ":warning: [b]disk", f"{long}end"]
+
+
 def test_sql_reads_files_standard_input_and_a_database(run, tmp_path):
     database, file = tmp_path / "some.duckdb", tmp_path / "query.sql"
     with duckdb.connect(database) as connection:
@@ -38,14 +48,21 @@ def test_sql_reads_files_standard_input_and_a_database(run, tmp_path):
         (["sql", "SELECT * FROM nothing"], "Table with name nothing does not exist"),
         (["sql", "no/such/file.sql"], "cannot read no/such/file.sql: No such file"),
         (["sql", "SELECT 1", "-d", "/no/such/folder/x.duckdb"], "Cannot open file"),
+        (["sql", ""], "there is no statement to run"),
+        (["sql", ";"], "there is no statement to run"),
+        (["verify", "t", "-d", "no.duckdb"], "there is no database file no.duckdb"),
+        (["explain", "SELECT 1", "-d", "no.duckdb"], "there is no database file no.duckdb"),
+        (["report", "SELECT 1", "-d", "no.duckdb"], "there is no database file no.duckdb"),
         (["bench", "--name", "no_such_benchmark"], "there is no benchmark 'no_such_benchmark'"),
     ],
 )
-def test_errors_are_one_sentence_and_exit_code_one(run, arguments, message):
+def test_errors_are_one_sentence_and_exit_code_one(run, arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     result = run(*arguments)
     assert result.exit_code == 1
     assert message in result.stderr
     assert "Traceback" not in result.output
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture
@@ -110,3 +127,11 @@ def test_report_refuses_with_one_sentence(run, tmp_path, query, name, message):
     assert message in result.stderr
     assert "Traceback" not in result.output
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("query", ["SELECT count(*) FROM orders", "VALUES (1)", "SELECT 42", "DESCRIBE orders"])
+def test_report_on_what_is_answered_while_planning(run, declared, tmp_path, query):
+    page = tmp_path / "page.html"
+    result = run("report", query, "-d", declared, "-o", page)
+    assert result.exit_code == 0, result.output
+    assert query in page.read_text()
