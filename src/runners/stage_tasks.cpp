@@ -252,7 +252,7 @@ vector<SqlPart> StageTasks::Sql(idx_t number, idx_t task) const {
 		} else if (relation.stage) {
 			add(relation.stage->query->ToString());
 		} else {
-			add(StringUtil::Format("FROM %s(", ExchangeScan::NAME));
+			add(StringUtil::Format("FROM system.main.%s(", ExchangeScan::NAME));
 			add_unknown(SqlPart::Kind::FILES, relation.name);
 			auto all = relation.input.mode == ReadMode::ALL || shares.Count() == stage.tasks;
 			add(all ? "" : ", partitions := " + PartitionList(shares));

@@ -44,7 +44,7 @@ bool IsText(const LogicalGet &get) {
 const idx_t MOST_PATHS = 64;
 
 string Source(const LogicalGet &get, const string &files) {
-	auto result = get.function.GetName().GetIdentifierName() + "(" + files;
+	auto result = "system.main." + get.function.GetName().GetIdentifierName() + "(" + files;
 	for (auto &parameter : get.named_parameters) {
 		result += ", " + parameter.first.GetIdentifierName() + " := " + parameter.second.ToSQLString();
 	}

@@ -2,6 +2,7 @@
 
 #include "grouping/logical_table_function.hpp"
 #include "late_materialization/join_back_guard.hpp"
+#include "stages/built_in_names.hpp"
 #include "stages/constant_arguments.hpp"
 #include "stages/logical_exchange.hpp"
 #include "stages/plan_copy.hpp"
@@ -320,6 +321,7 @@ void StagePlanner::ExportStage(ClientContext &context, Stage &stage) {
 		stage.sql_types.push_back(relation.fields[i].type);
 	}
 	stage.query = std::move(relation.query);
+	BuiltInNames::Qualify(*stage.query);
 }
 
 } // namespace merganser

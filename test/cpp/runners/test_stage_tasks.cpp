@@ -182,7 +182,7 @@ TEST_CASE("A side that turned out small goes to all tasks, and the other is not 
 	REQUIRE_THAT(Text(tasks.Sql(3, 0)),
 	             Catch::Contains("merganser_stage_2 AS NOT MATERIALIZED (SELECT c0 FROM merganser_scan_7)") &&
 	                 Catch::Contains("file_row_number BETWEEN 0 AND 99") &&
-	                 Catch::Contains("merganser_stage_1 AS NOT MATERIALIZED (FROM "
+	                 Catch::Contains("merganser_stage_1 AS NOT MATERIALIZED (FROM system.main."
 	                                 "merganser_exchange(<merganser_stage_1>))"));
 	REQUIRE_THAT(tasks.ToJson(3), Catch::Contains(R"("inputs":[{"name":"merganser_stage_1","stage":1,"all":true}])") &&
 	                                  Catch::Contains(R"({"files":"merganser_stage_1"})"));

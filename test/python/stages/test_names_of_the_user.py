@@ -1,5 +1,6 @@
 """Macros named like DuckDB's own functions change nothing that the query itself does not call."""
 
+import json
 import re
 
 import duckdb
@@ -97,6 +98,26 @@ def shadows(tmp_path_factory, tpch_parquet, tpcds_database):
         yield Shadows(connection)
 
 
+def unqualified(tree) -> set[str]:
+    """Names of functions without a schema in a parsed query."""
+    if isinstance(tree, list):
+        return set().union(*map(unqualified, tree))
+    if not isinstance(tree, dict):
+        return set()
+    found = unqualified(list(tree.values()))
+    if tree.get("class") in ("FUNCTION", "WINDOW") and tree.get("schema") == "":
+        found.add(tree["function_name"])
+    return found
+
+
+def assert_qualified(connection: duckdb.DuckDBPyConnection, query: str) -> None:
+    for (sql,) in connection.execute("SELECT sql FROM merganser_stages($1)", [query]).fetchall():
+        (text,) = connection.execute("SELECT system.main.json_serialize_sql($1)", [sql]).fetchone()
+        tree = json.loads(text)
+        assert not tree["error"]
+        assert unqualified(tree) <= SYNTAX | {"unnest"}
+
+
 def check(shadows: Shadows, query: str) -> list[str]:
     connection = shadows.connection
     connection.execute("SET merganser_runner = ''")
@@ -105,6 +126,7 @@ def check(shadows: Shadows, query: str) -> list[str]:
         tasks = max(connection.execute("SELECT tasks FROM merganser_stages($1)", [query]).fetchall())
         connection.execute("SET merganser_runner = 'local'")
         rows = rows_or_error(connection, query)
+        assert_qualified(connection, query)
     finally:
         connection.execute("SET merganser_runner = ''")
         shadows.restore()
