@@ -90,6 +90,9 @@ void ReadKeys(ExchangeCopyData &data, const vector<Value> &values) {
 }
 
 idx_t ReadNumberColumn(const vector<Identifier> &names, const vector<LogicalType> &types, const vector<Value> &values) {
+	if (values.size() == 1 && values[0].type().id() == LogicalTypeId::LIST) {
+		return ReadNumberColumn(names, types, ListValue::GetChildren(values[0]));
+	}
 	if (values.size() != 1) {
 		throw BinderException("PARTITION_NUMBER of FORMAT %s must be one column", FORMAT_NAME);
 	}

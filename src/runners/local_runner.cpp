@@ -1,5 +1,7 @@
 #include "runners/local_runner.hpp"
 
+#include "duckdb/storage/buffer_manager.hpp"
+
 #include <condition_variable>
 #include <filesystem>
 #include <mutex>
@@ -9,6 +11,8 @@ namespace merganser {
 namespace {
 
 const std::chrono::milliseconds INTERRUPT_CHECK_INTERVAL(5);
+
+const idx_t MEMORY_OF_TASK = idx_t(256) << 20;
 
 const char *const METADATA_CACHE = "parquet_metadata_cache";
 
@@ -47,6 +51,12 @@ unique_ptr<Connection> Connect(const SessionConnection &session, const QueryStag
 		Run(*result, StringUtil::Format("SET %s = true", METADATA_CACHE));
 	}
 	return result;
+}
+
+//! Each task holds what it reads and sorts; where memory is short, fewer run at a time.
+idx_t SlotsWithMemory(ClientContext &context) {
+	auto memory = BufferManager::GetBufferManager(context).GetMaxMemory();
+	return MaxValue<idx_t>(MinValue(Settings::Slots(context), memory / MEMORY_OF_TASK), 1);
 }
 
 double SecondsSince(std::chrono::steady_clock::time_point start) {
@@ -133,7 +143,7 @@ private:
 } // namespace
 
 LocalRunner::LocalRunner(QueryRun run_p)
-    : run(std::move(run_p)), context(run.context), slots(Settings::Slots(run.context)), session(run.context),
+    : run(std::move(run_p)), context(run.context), slots(SlotsWithMemory(run.context)), session(run.context),
       tasks(run.stages, Settings::TaskBytes(run.context)) {
 }
 

@@ -41,6 +41,24 @@ struct PreparedStatements : public ClientContextState {
 	}
 };
 
+//! How many plans of a session are being optimised, one inside the other: json_serialize_plan optimises the one it is
+//! given while its own statement is, and writes it.
+struct Optimising : public ClientContextState {
+	idx_t depth = 0;
+
+	void QueryBegin(ClientContext &context) override {
+		depth = 0;
+	}
+	//! Also where an error has left it before it came back.
+	void TransactionBegin(MetaTransaction &transaction, ClientContext &context) override {
+		depth = 0;
+	}
+
+	static Optimising &Get(ClientContext &context) {
+		return *context.registered_state->GetOrCreate<Optimising>("merganser_optimising");
+	}
+};
+
 //! The query whose rows a statement uses: the statement itself, or what INSERT, CREATE TABLE AS and EXPLAIN read; and a
 //! COPY with its query.
 unique_ptr<LogicalOperator> *FindQuery(unique_ptr<LogicalOperator> &plan) {
@@ -104,10 +122,18 @@ bool HasParameters(LogicalOperator &op) {
 	return found;
 }
 
+void BeginOptimising(OptimizerExtensionInput &input, unique_ptr<LogicalOperator> &plan) {
+	Optimising::Get(input.context).depth++;
+}
+
 void Optimize(OptimizerExtensionInput &input, unique_ptr<LogicalOperator> &plan) {
+	auto &optimising = Optimising::Get(input.context);
+	auto is_inner = optimising.depth > 1;
+	optimising.depth -= optimising.depth > 0 ? 1 : 0;
 	SessionFunctions::NoticeSeed(input.context, *plan);
 	auto runner = Settings::Runner(input.context);
-	if (runner.empty() || StagesPause::IsActive(input.context) || DecisionLog::Get(input.context).rules_off) {
+	if (runner.empty() || is_inner || StagesPause::IsActive(input.context) ||
+	    DecisionLog::Get(input.context).rules_off) {
 		return;
 	}
 	PreparedStatements::Watch(input.context);
@@ -246,6 +272,7 @@ const QueryStages &RunInStages::StagesOf(const LogicalOperator &plan) {
 
 void RunInStages::Register(ExtensionLoader &loader) {
 	OptimizerExtension extension;
+	extension.pre_optimize_function = BeginOptimising;
 	extension.optimize_function = Optimize;
 	OptimizerExtension::Register(DBConfig::GetConfig(loader.GetDatabaseInstance()), extension);
 }

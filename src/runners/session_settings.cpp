@@ -4,10 +4,13 @@
 #include "duckdb/main/config.hpp"
 #include "duckdb/main/extension_install_info.hpp"
 #include "duckdb/main/extension_manager.hpp"
+#include "duckdb/storage/buffer_manager.hpp"
 
 namespace merganser {
 
 namespace {
+
+const idx_t LEAST_MEMORY = idx_t(64) << 20;
 
 //! They belong to the process or the client, or would end or show a task otherwise than the session's statement.
 bool BelongsToTheProcess(const string &name) {
@@ -94,6 +97,10 @@ string SessionSettings::Restriction(ClientContext &context) {
 	}
 	if (DatabaseInstance::GetDatabase(context).GetFileSystem().SubSystemIsDisabled("LocalFileSystem")) {
 		return "LocalFileSystem is disabled, and stages exchange rows through files";
+	}
+	auto memory = BufferManager::GetBufferManager(context).GetMaxMemory();
+	if (memory < LEAST_MEMORY) {
+		return StringUtil::Format("memory_limit, %llu bytes, is too small for what tasks hold of an exchange", memory);
 	}
 	if (Current(context, "lock_configuration").GetValue<bool>()) {
 		return "lock_configuration is on, so that tasks cannot be given the session's settings";

@@ -96,9 +96,14 @@ void AddPlace(ErrorData &error, const vector<Cast> &casts) {
 
 ErrorData NameColumn(ExceptionType type, const string &message, const QueryStages &stages) {
 	auto source = message.rfind(SOURCE);
-	auto shorter = message.substr(0, source);
-	auto casts = FailedCasts(stages, shorter, source != string::npos);
-	ErrorData result(type, source == string::npos || casts.empty() ? shorter : shorter + SOURCE + casts[0].column);
+	auto named = message.substr(0, source);
+	auto casts = FailedCasts(stages, named, source != string::npos);
+	if (casts.empty()) {
+		casts = FailedCasts(stages, named, source == string::npos);
+	} else if (source != string::npos) {
+		named += SOURCE + casts[0].column;
+	}
+	ErrorData result(type, named);
 	AddPlace(result, casts);
 	return result;
 }

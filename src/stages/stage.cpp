@@ -172,13 +172,13 @@ string Stage::WriteOptions() const {
 	}
 	string result = "FORMAT merganser_exchange";
 	if (partition_number.IsValid()) {
-		result += ", PARTITION_NUMBER c" + to_string(partition_number.GetIndex());
+		result += ", PARTITION_NUMBER ['c" + to_string(partition_number.GetIndex()) + "']";
 	} else if (!keys.empty()) {
 		vector<string> names;
 		for (auto key : keys) {
-			names.push_back("c" + to_string(key));
+			names.push_back("'c" + to_string(key) + "'");
 		}
-		result += ", PARTITION_BY (" + StringUtil::Join(names, ", ") + ")";
+		result += ", PARTITION_BY [" + StringUtil::Join(names, ", ") + "]";
 	}
 	return result + ", PARTITIONS " + to_string(partitions);
 }

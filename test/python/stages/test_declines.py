@@ -22,6 +22,7 @@ def connection(tmp_path):
 @pytest.mark.parametrize(
     "query, reason",
     [
+        ("SELECT vector_type(i) IS NULL, count(*) FROM t GROUP BY ALL", "the function vector_type belongs"),
         ("SELECT bitstring_agg(g) FROM t", "bitstring_agg without bounds"),
         ("SELECT count(*) FROM (FROM t WHERE i % 2 = 0) USING SAMPLE 200 ROWS (system)", "this sample depends on"),
         (
@@ -85,6 +86,36 @@ def test_plans_that_are_written_and_read(connection):
     assert connection.execute("SELECT count(*), sum(i) FROM t").fetchall() == [(2000, 1999000)]
     connection.execute("SET debug_verify_serializer = false")
     assert connection.execute("SELECT 42").fetchall() == [(42,)]
+
+
+def test_a_plan_that_is_written_as_json(connection):
+    connection.execute("SET merganser_runner = 'local'")
+    query = "SELECT json_serialize_plan('SELECT sum(i) FROM t', optimize := true)"
+    connection.execute("CREATE TABLE kept AS FROM t")
+    text = connection.execute(query.replace("FROM t", "FROM kept")).fetchone()[0]
+    assert '"error":false' in text and "LOGICAL_AGGREGATE" in text
+    with pytest.raises(duckdb.Error):
+        connection.execute("SELECT json_serialize_plan('SELECT sum(i) FROM kept'), nothing FROM kept")
+    assert "Staged Query" in connection.execute("EXPLAIN SELECT sum(i) FROM t").fetchall()[0][1]
+
+
+def test_warnings_that_are_errors(connection, tmp_path):
+    connection.execute("SET enable_logging = true; SET warnings_as_errors = true")
+    connection.execute("SET merganser_runner = 'local'; SET merganser_broadcast_max_bytes = 0")
+    rows = connection.execute("SELECT g, count(*) FROM t GROUP BY g ORDER BY g").fetchall()
+    assert rows == [(0, 667), (1, 667), (2, 666)]
+    assert connection.execute("SELECT i FROM t ORDER BY d").fetchall() == [(i,) for i in range(2000)]
+    connection.execute(f"COPY (FROM t) TO '{tmp_path}/by_g' (FORMAT parquet, PARTITION_BY (g))")
+    assert connection.execute(f"SELECT count(*) FROM '{tmp_path}/by_g/*/*.parquet'").fetchall() == [(2000,)]
+
+
+def test_little_memory(connection):
+    query = "SELECT g, count(*) FROM t GROUP BY g"
+    connection.execute("SET memory_limit = '50MB'")
+    assert check(connection, query) == 1
+    assert "is too small for what tasks hold" in reasons(connection, query)
+    connection.execute("SET memory_limit = '100MB'")
+    assert check(connection, query) == 4
 
 
 def test_json_with_formats(connection, tmp_path):
