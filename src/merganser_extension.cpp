@@ -9,6 +9,7 @@
 #include "declarations/alter_interception.hpp"
 #include "declarations/declarations_function.hpp"
 #include "declarations/declare_functions.hpp"
+#include "declarations/shown_scans.hpp"
 #include "declarations/verify_function.hpp"
 #include "exchange/exchange_copy.hpp"
 #include "exchange/exchange_partitions.hpp"
@@ -32,9 +33,10 @@
 namespace merganser {
 
 static void Load(ExtensionLoader &loader) {
-	VersionGuard::Check();      // C++ symbols fit one DuckDB version only: refuse before touching anything else
-	Settings::Register(loader); // everything below reads settings
-	Grammar::Register(loader);  // parsing comes first
+	VersionGuard::Check();        // C++ symbols fit one DuckDB version only: refuse before touching anything else
+	Settings::Register(loader);   // everything below reads settings
+	Grammar::Register(loader);    // parsing comes first
+	ShownScans::Register(loader); // which views a statement names, before it is bound
 	AlterInterception::Register(loader);    // ALTER that states declarations, or touches what they name
 	DeclareFunctions::Register(loader);     // the same for programs
 	DeclarationsFunction::Register(loader); // what is declared

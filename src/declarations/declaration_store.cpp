@@ -13,7 +13,6 @@
 #include "duckdb/parser/constraints/unique_constraint.hpp"
 #include "duckdb/parser/parsed_data/alter_table_info.hpp"
 #include "duckdb/planner/binder.hpp"
-#include "duckdb/transaction/meta_transaction.hpp"
 
 namespace merganser {
 
@@ -267,19 +266,15 @@ vector<reference<CatalogEntry>> DeclarationStore::DeclaredObjects(ClientContext 
 	return result;
 }
 
-vector<reference<ViewCatalogEntry>> DeclarationStore::DeclaredViews(ClientContext &context) {
+vector<reference<ViewCatalogEntry>> DeclarationStore::DeclaredViews(ClientContext &context, Catalog &catalog) {
 	vector<reference<ViewCatalogEntry>> result;
-	auto databases = MetaTransaction::Get(context).OpenedTransactions();
-	for (auto &database : databases) {
-		auto &catalog = database.get().GetCatalog();
-		if (!catalog.IsDuckCatalog() || catalog.IsSystemCatalog()) {
-			continue;
-		}
-		for (auto &entry : DeclaredObjects(context, catalog)) {
-			if (entry.get().type == CatalogType::VIEW_ENTRY) {
-				result.push_back(entry.get().Cast<ViewCatalogEntry>());
+	for (auto &schema : catalog.GetSchemas(context)) {
+		schema.get().Scan(context, CatalogType::TABLE_ENTRY, [&](CatalogEntry &entry) {
+			if (entry.type == CatalogType::VIEW_ENTRY &&
+			    (DeclarationComment::HasDeclarations(entry.comment) || InSession(context, entry))) {
+				result.push_back(entry.Cast<ViewCatalogEntry>());
 			}
-		}
+		});
 	}
 	return result;
 }

@@ -40,9 +40,8 @@ public:
 	static vector<Key> Keys(ClientContext &context, CatalogEntry &table_or_view);
 	//! Enforced and validly declared foreign keys.
 	static vector<ForeignKey> ForeignKeys(ClientContext &context, CatalogEntry &table_or_view);
-	//! All views with declarations in the databases this transaction has looked into; a query's own views are among
-	//! them.
-	static vector<reference<ViewCatalogEntry>> DeclaredViews(ClientContext &context);
+	//! All views of this database with declarations.
+	static vector<reference<ViewCatalogEntry>> DeclaredViews(ClientContext &context, Catalog &catalog);
 
 	//! All tables and views of this database with declarations.
 	static vector<reference<CatalogEntry>> DeclaredObjects(ClientContext &context, Catalog &catalog);

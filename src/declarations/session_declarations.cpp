@@ -30,6 +30,7 @@ optional_ptr<const vector<Declaration>> SessionDeclarations::Of(CatalogEntry &ta
 
 void SessionDeclarations::Set(CatalogEntry &table_or_view, vector<Declaration> declarations) {
 	current[KeyOf(table_or_view)] = Entry {DeclarationStore::NameOf(table_or_view), std::move(declarations)};
+	version++;
 }
 
 vector<QualifiedName> SessionDeclarations::Objects() const {
@@ -46,6 +47,7 @@ void SessionDeclarations::TransactionCommit(MetaTransaction &transaction, Client
 
 void SessionDeclarations::TransactionRollback(MetaTransaction &transaction, ClientContext &context) {
 	current = committed;
+	version++;
 }
 
 } // namespace merganser

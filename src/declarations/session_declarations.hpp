@@ -23,6 +23,10 @@ public:
 	//! Null if this session has declared nothing on the object.
 	optional_ptr<const vector<Declaration>> Of(CatalogEntry &table_or_view) const;
 	void Set(CatalogEntry &table_or_view, vector<Declaration> declarations);
+	//! Another one after every change.
+	idx_t Version() const {
+		return version;
+	}
 
 	//! [catalog, schema..., name] of every object this session has declared something on.
 	vector<QualifiedName> Objects() const;
@@ -37,6 +41,7 @@ private:
 	};
 	map<string, Entry> current;
 	map<string, Entry> committed;
+	idx_t version = 0;
 };
 
 } // namespace merganser

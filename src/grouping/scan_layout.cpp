@@ -1,15 +1,10 @@
 #include "grouping/scan_layout.hpp"
 
 #include "declarations/declaration_store.hpp"
+#include "declarations/shown_scans.hpp"
 #include "grouping/recorded_layout.hpp"
-#include "late_materialization/same_plan.hpp"
 
 #include "duckdb/catalog/catalog_entry/table_catalog_entry.hpp"
-#include "duckdb/common/multi_file/multi_file_states.hpp"
-#include "duckdb/parser/tableref/basetableref.hpp"
-#include "duckdb/planner/binder.hpp"
-#include "duckdb/planner/expression/bound_columnref_expression.hpp"
-#include "duckdb/planner/operator/logical_projection.hpp"
 
 namespace merganser {
 
@@ -52,81 +47,14 @@ bool FromDeclarations(const vector<Declaration> &declarations, COLUMN_OF column_
 	return partitioned;
 }
 
-//! The scan under a view that only projects it, and which scan column each view column is.
-optional_ptr<LogicalGet> ScanOfView(LogicalOperator &plan, vector<optional_idx> &scan_columns) {
-	reference<LogicalOperator> current = plan;
-	vector<optional<ColumnBinding>> columns;
-	for (auto &binding : plan.GetColumnBindings()) {
-		columns.emplace_back(binding);
-	}
-	while (current.get().type == LogicalOperatorType::LOGICAL_PROJECTION) {
-		auto &projection = current.get().Cast<LogicalProjection>();
-		for (auto &column : columns) {
-			if (!column) {
-				continue;
-			}
-			auto &expression = projection.GetExpression(*column);
-			if (expression.GetExpressionClass() == ExpressionClass::BOUND_COLUMN_REF) {
-				column = expression.Cast<BoundColumnRefExpression>().Binding();
-			} else {
-				column = optional<ColumnBinding>();
-			}
-		}
-		current = *projection.children[0];
-	}
-	if (current.get().type != LogicalOperatorType::LOGICAL_GET) {
-		return nullptr;
-	}
-	auto &get = current.get().Cast<LogicalGet>();
-	for (auto &column : columns) {
-		optional_idx position;
-		if (column) {
-			auto &index = get.GetColumnIndex(*column);
-			if (!index.IsVirtualColumn() && !index.HasChildren()) {
-				position = index.GetPrimaryIndex();
-			}
-		}
-		scan_columns.push_back(position);
-	}
-	return get;
-}
-
-bool TryView(ClientContext &context, ViewCatalogEntry &view, const LogicalGet &get, ScanLayout &result) {
-	auto declarations = DeclarationStore::Valid(context, view);
-	auto has_layout = std::any_of(declarations.begin(), declarations.end(), [](const Declaration &declaration) {
-		return declaration.kind == DeclarationKind::PARTITIONED_BY;
-	});
-	if (!has_layout) {
-		return false;
-	}
-	BaseTableRef view_reference;
-	view_reference.SetQualifiedName(DeclarationStore::NameOf(view));
-	BoundStatement bound;
-	try {
-		bound = Binder::CreateBinder(context)->Bind(static_cast<TableRef &>(view_reference));
-	} catch (const Exception &) {
-		return false; // a view that cannot be bound now is not in this query, which has been bound
-	}
-	vector<optional_idx> scan_columns;
-	auto scan = ScanOfView(*bound.plan, scan_columns);
-	if (!scan || !SamePlan::AreSameScans(get, *scan)) {
-		return false;
-	}
-	auto name = view.name.GetIdentifierName();
+bool TryView(ClientContext &context, const ShownScan &shown, const LogicalGet &get, ScanLayout &result) {
+	auto name = shown.view.get().name.GetIdentifierName();
 	result.source = "declared by view " + name;
 	result.remedy = "CALL merganser_verify('" + name + "') shows the rows; ALTER VIEW " + name +
 	                " RESET PARTITIONED BY, or RESET SORTED BY, takes the declaration back";
 	return FromDeclarations(
-	    declarations,
-	    [&](const string &column) {
-		    for (idx_t i = 0; i < bound.names.size(); i++) {
-			    if (StringUtil::CIEquals(bound.names[i].GetIdentifierName(), column)) {
-				    return scan_columns[i];
-			    }
-		    }
-		    return optional_idx();
-	    },
-	    result);
+	    DeclarationStore::Valid(context, shown.view),
+	    [&](const string &column) { return ScanColumn(get, shown.ScanColumns({column})[0]); }, result);
 }
 
 bool TryTable(ClientContext &context, TableCatalogEntry &table, const LogicalGet &get, ScanLayout &result) {
@@ -145,12 +73,12 @@ bool ScanLayouts::TryFind(ClientContext &context, const LogicalGet &get, ScanLay
 	if (table) {
 		return table->IsDuckTable() && TryTable(context, *table, get, result);
 	}
-	if (!dynamic_cast<const MultiFileBindData *>(get.bind_data.get())) {
+	if (!ShownScans::ReadsFiles(get)) {
 		return false;
 	}
-	for (auto &view : DeclarationStore::DeclaredViews(context)) {
+	for (auto &shown : ShownScans::Governing(context, get)) {
 		ScanLayout declared;
-		if (TryView(context, view.get(), get, declared)) {
+		if (TryView(context, shown, get, declared)) {
 			result = std::move(declared);
 			return true;
 		}

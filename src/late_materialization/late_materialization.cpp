@@ -62,7 +62,7 @@ bool IsVolatile(const BoundedAggregate &query) {
 class LateMaterializationPass {
 public:
 	LateMaterializationPass(Optimizer &optimizer, LogicalOperator &root)
-	    : optimizer(optimizer), root(root), relation_keys(optimizer, root) {
+	    : optimizer(optimizer), root(root), relation_keys(optimizer) {
 	}
 
 	void Visit(unique_ptr<LogicalOperator> &op) {

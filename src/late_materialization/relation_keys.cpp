@@ -1,57 +1,34 @@
 #include "late_materialization/relation_keys.hpp"
 
-#include "late_materialization/same_plan.hpp"
+#include "declarations/same_plan.hpp"
 #include "properties/column_equivalences.hpp"
 
 #include "duckdb/catalog/catalog_entry/table_catalog_entry.hpp"
-#include "duckdb/common/multi_file/multi_file_states.hpp"
-#include "duckdb/parser/tableref/basetableref.hpp"
-#include "duckdb/planner/binder.hpp"
-#include "duckdb/planner/expression/bound_columnref_expression.hpp"
 #include "duckdb/planner/operator/list.hpp"
 
 namespace merganser {
 
 namespace {
 
-bool ScansFiles(const LogicalGet &get) {
-	return get.children.empty() && get.source_ordinality == OrdinalityType::WITHOUT_ORDINALITY && get.bind_data &&
-	       dynamic_cast<const MultiFileBindData *>(get.bind_data.get());
-}
-
 bool ScansDuckTable(const LogicalGet &get) {
 	auto table = get.GetTable();
 	return get.children.empty() && table && table->IsDuckTable();
 }
 
-bool ContainsFileScan(const LogicalOperator &op) {
-	if (op.type == LogicalOperatorType::LOGICAL_GET && ScansFiles(op.Cast<LogicalGet>())) {
-		return true;
+//! The scan of files under projections and at least one filter; null if the subtree is anything else.
+optional_ptr<LogicalGet> FilteredFileScan(LogicalOperator &op) {
+	reference<LogicalOperator> current = op;
+	bool filtered = false;
+	while (current.get().type == LogicalOperatorType::LOGICAL_PROJECTION ||
+	       current.get().type == LogicalOperatorType::LOGICAL_FILTER) {
+		filtered = filtered || current.get().type == LogicalOperatorType::LOGICAL_FILTER;
+		current = *current.get().children[0];
 	}
-	for (auto &child : op.children) {
-		if (ContainsFileScan(*child)) {
-			return true;
-		}
+	if (!filtered || current.get().type != LogicalOperatorType::LOGICAL_GET) {
+		return nullptr;
 	}
-	return false;
-}
-
-void CollectScannedPaths(const LogicalOperator &op, vector<string> &paths) {
-	if (op.type == LogicalOperatorType::LOGICAL_GET) {
-		auto &get = op.Cast<LogicalGet>();
-		if (ScansFiles(get) && !get.parameters.empty() && !get.parameters[0].IsNull()) {
-			auto &parameter = get.parameters[0];
-			if (parameter.type().id() == LogicalTypeId::LIST) {
-				auto &list = ListValue::GetChildren(parameter);
-				paths.push_back(list.empty() ? string() : list[0].ToString());
-			} else {
-				paths.push_back(parameter.ToString());
-			}
-		}
-	}
-	for (auto &child : op.children) {
-		CollectScannedPaths(*child, paths);
-	}
+	auto &get = current.get().Cast<LogicalGet>();
+	return ShownScans::ReadsFiles(get) ? optional_ptr<LogicalGet>(get) : nullptr;
 }
 
 //! Position among the plan's columns, or invalid if the plan does not read the column.
@@ -128,110 +105,7 @@ void AddKeys(ClientContext &context, CatalogEntry &entry, const LogicalGet &get,
 
 } // namespace
 
-//! A view with declarations, bound as the query's binder would bind it.
-struct RelationKeys::DeclaredView {
-	reference<ViewCatalogEntry> entry;
-	unique_ptr<LogicalOperator> plan;
-	vector<string> column_names;
-	//! The single scan the view shows through projections, or null if it does more.
-	optional_ptr<LogicalGet> scan;
-	//! For such a view: its column -> the scan's column.
-	case_insensitive_map_t<string> scan_column;
-
-	explicit DeclaredView(ViewCatalogEntry &entry) : entry(entry) {
-	}
-
-	void FindScan() {
-		reference<LogicalOperator> current = *plan;
-		vector<ColumnBinding> columns = plan->GetColumnBindings();
-		vector<bool> plain(columns.size(), true);
-		while (current.get().type == LogicalOperatorType::LOGICAL_PROJECTION) {
-			auto &projection = current.get().Cast<LogicalProjection>();
-			for (idx_t i = 0; i < columns.size(); i++) {
-				if (!plain[i]) {
-					continue;
-				}
-				auto &expression = projection.GetExpression(columns[i]);
-				plain[i] = expression.GetExpressionClass() == ExpressionClass::BOUND_COLUMN_REF;
-				if (plain[i]) {
-					columns[i] = expression.Cast<BoundColumnRefExpression>().Binding();
-				}
-			}
-			current = *projection.children[0];
-		}
-		if (current.get().type != LogicalOperatorType::LOGICAL_GET) {
-			return;
-		}
-		scan = current.get().Cast<LogicalGet>();
-		for (idx_t i = 0; i < columns.size(); i++) {
-			if (plain[i]) {
-				scan_column[column_names[i]] =
-				    scan->GetColumnName(scan->GetColumnIndex(columns[i])).GetIdentifierName();
-			}
-		}
-	}
-
-	//! The names under which the scan delivers these columns of the view; names no scan has where one is computed.
-	vector<string> ScanColumns(const vector<string> &names) const {
-		vector<string> result;
-		for (auto &name : names) {
-			auto found = scan_column.find(name);
-			result.push_back(found == scan_column.end() ? string() : found->second);
-		}
-		return result;
-	}
-};
-
-RelationKeys::RelationKeys(Optimizer &optimizer, const LogicalOperator &root) : optimizer(optimizer) {
-	CollectScannedPaths(root, scanned_paths);
-}
-
-RelationKeys::~RelationKeys() {
-}
-
-//! A wrong "no" loses an optimisation, a wrong "yes" some time; neither changes a result.
-bool RelationKeys::MayShowScanOfPlan(ViewCatalogEntry &view) const {
-	auto text = view.GetQuery().ToString();
-	for (auto &path : scanned_paths) {
-		if (StringUtil::Contains(text, path)) {
-			return true;
-		}
-	}
-	// A view that names no file itself may stand on another view.
-	for (auto &sign : {"read_", "_scan", ".parquet", ".csv", ".json"}) {
-		if (StringUtil::Contains(text, sign)) {
-			return false;
-		}
-	}
-	return true;
-}
-
-void RelationKeys::BindDeclaredViews() {
-	if (views_bound) {
-		return;
-	}
-	views_bound = true;
-	for (auto &entry : DeclarationStore::DeclaredViews(optimizer.context)) {
-		if (!MayShowScanOfPlan(entry.get())) {
-			continue;
-		}
-		auto view = make_uniq<DeclaredView>(entry.get());
-		BaseTableRef reference_to_view;
-		reference_to_view.SetQualifiedName(DeclarationStore::NameOf(entry.get()));
-		auto binder = Binder::CreateBinder(optimizer.context);
-		try {
-			auto bound = binder->Bind(static_cast<TableRef &>(reference_to_view));
-			view->plan = std::move(bound.plan);
-			for (auto &name : bound.names) {
-				view->column_names.push_back(name.GetIdentifierName());
-			}
-		} catch (const Exception &) {
-			// A view that cannot be bound now (its files are gone, say) is not in this query, which has been bound.
-			continue;
-		}
-		view->FindScan();
-		views.push_back(std::move(view));
-	}
+RelationKeys::RelationKeys(Optimizer &optimizer) : optimizer(optimizer) {
 }
 
 bool RelationKeys::TryOfScan(const LogicalGet &get, ScanKeys &result) {
@@ -250,42 +124,47 @@ bool RelationKeys::TryOfScan(const LogicalGet &get, ScanKeys &result) {
 		AddKeys(optimizer.context, table, get, unchanged, result);
 		return true;
 	}
-	if (!ScansFiles(get)) {
+	if (!ShownScans::ReadsFiles(get)) {
 		return false;
 	}
-	BindDeclaredViews();
-	for (auto &view : views) {
-		if (!view->scan || !SamePlan::AreSameScans(get, *view->scan)) {
-			continue;
-		}
-		auto &entry = view->entry.get();
+	for (auto &shown : ShownScans::Of(optimizer.context, get)) {
+		auto &entry = shown.view.get();
 		result.name = entry.name.GetIdentifierName();
-		result.objects.push_back(ScannedObject {DeclarationStore::NameOf(entry), view->scan_column});
+		result.objects.push_back(ScannedObject {DeclarationStore::NameOf(entry), shown.scan_column});
 		AddKeys(
-		    optimizer.context, entry, get, [&](const vector<string> &names) { return view->ScanColumns(names); },
+		    optimizer.context, entry, get, [&](const vector<string> &names) { return shown.ScanColumns(names); },
 		    result);
 	}
 	return !result.objects.empty();
 }
 
+//! Bound once a plan, as a plan has several subtrees over one scan.
+const vector<BoundView> &RelationKeys::FilteredViews(const LogicalGet &get) {
+	auto entry = filtered_views.find(&get);
+	if (entry == filtered_views.end()) {
+		entry = filtered_views.emplace(&get, ShownScans::MoreThan(optimizer.context, get)).first;
+	}
+	return entry->second;
+}
+
 bool RelationKeys::TryMatchView(LogicalOperator &op, ViewMatch &result) {
-	if (op.type != LogicalOperatorType::LOGICAL_PROJECTION || !ContainsFileScan(op)) {
+	auto get = op.type == LogicalOperatorType::LOGICAL_PROJECTION ? FilteredFileScan(op) : nullptr;
+	if (!get) {
 		return false;
 	}
-	BindDeclaredViews();
-	for (auto &view : views) {
-		if (view->scan || !SamePlan::AreSame(op, *view->plan)) {
+	for (auto &view : FilteredViews(*get)) {
+		if (!SamePlan::AreSame(op, *view.plan)) {
 			continue;
 		}
 		auto columns = op.GetColumnBindings();
-		result.name = view->entry.get().name.GetIdentifierName();
-		result.column_names = view->column_names;
+		result.name = view.view.get().name.GetIdentifierName();
+		result.column_names = view.column_names;
 		op.ResolveOperatorTypes();
-		for (auto &key : DeclarationStore::Keys(optimizer.context, view->entry.get())) {
+		for (auto &key : DeclarationStore::Keys(optimizer.context, view.view.get())) {
 			RelationKey bound;
 			for (auto &name : key.columns) {
 				for (idx_t i = 0; i < columns.size(); i++) {
-					if (StringUtil::CIEquals(view->column_names[i], name)) {
+					if (StringUtil::CIEquals(view.column_names[i], name)) {
 						bound.columns.push_back(columns[i]);
 						bound.inexact = bound.inexact || !ColumnEquivalences::HasIdentityEquality(op.types[i]);
 					}

@@ -10,14 +10,15 @@
 //   the subtree of a view with filters    keys declared on the view: they hold for the rows the view shows, so the
 //                                         whole subtree is the relation
 //
-// A bound plan does not say which views it was made from. So each declared view is bound once and compared with what
-// the plan holds: same functions, arguments, columns and expressions, up to table indexes. Binding opens the view's
-// files, so only views that can show one of the plan's own scans are bound, as their text tells.
+// A bound plan does not say which views it was made from; declarations/shown_scans.hpp finds those that show a scan and
+// govern it. A view with filters is compared with what the plan holds: same functions, arguments, columns and
+// expressions, up to table indexes.
 //===----------------------------------------------------------------------===//
 
 #pragma once
 
 #include "declarations/declaration_store.hpp"
+#include "declarations/shown_scans.hpp"
 
 #include "duckdb/optimizer/optimizer.hpp"
 #include "duckdb/planner/column_binding_map.hpp"
@@ -80,8 +81,7 @@ struct ViewMatch {
 
 class RelationKeys {
 public:
-	RelationKeys(Optimizer &optimizer, const LogicalOperator &root);
-	~RelationKeys();
+	explicit RelationKeys(Optimizer &optimizer);
 
 	//! Whether the scan can be read again with the same rows; if so, its keys, which may be none.
 	bool TryOfScan(const LogicalGet &get, ScanKeys &result);
@@ -89,16 +89,10 @@ public:
 	bool TryMatchView(LogicalOperator &op, ViewMatch &result);
 
 private:
-	struct DeclaredView;
-
-	void BindDeclaredViews();
-	bool MayShowScanOfPlan(ViewCatalogEntry &view) const;
+	const vector<BoundView> &FilteredViews(const LogicalGet &get);
 
 	Optimizer &optimizer;
-	//! First path or pattern of each scan of files in the plan.
-	vector<string> scanned_paths;
-	bool views_bound = false;
-	vector<unique_ptr<DeclaredView>> views;
+	unordered_map<const LogicalGet *, vector<BoundView>> filtered_views;
 };
 
 } // namespace merganser

@@ -19,7 +19,7 @@ Found Find(OpenDatabase &database, const string &sql, idx_t max_chain = 4) {
 	WithBoundPlan(database, sql, [&](BoundPlan &plan) {
 		auto &context = *database.connection.context;
 		Optimizer optimizer(*plan.planner.binder, context);
-		RelationKeys keys(optimizer, *plan.root);
+		RelationKeys keys(optimizer);
 		AggregateInput input(context, keys, *plan.Aggregate().children[0]);
 		BoundedAggregate query;
 		DeclineReason reason;

@@ -1,5 +1,5 @@
 #include "bound_plan.hpp"
-#include "late_materialization/same_plan.hpp"
+#include "declarations/same_plan.hpp"
 
 #include <filesystem>
 

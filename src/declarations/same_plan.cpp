@@ -1,4 +1,4 @@
-#include "late_materialization/same_plan.hpp"
+#include "declarations/same_plan.hpp"
 
 #include "duckdb/planner/expression/bound_columnref_expression.hpp"
 #include "duckdb/planner/expression_iterator.hpp"
@@ -7,19 +7,6 @@
 namespace merganser {
 
 namespace {
-
-bool SameNamedParameters(const LogicalGet &left, const LogicalGet &right) {
-	if (left.named_parameters.size() != right.named_parameters.size()) {
-		return false;
-	}
-	for (auto &entry : left.named_parameters) {
-		auto other = right.named_parameters.find(entry.first);
-		if (other == right.named_parameters.end() || !Value::NotDistinctFrom(entry.second, other->second)) {
-			return false;
-		}
-	}
-	return true;
-}
 
 //! `FROM 'file.parquet'` calls parquet_scan, another name of read_parquet.
 string FunctionOf(const LogicalGet &get) {
@@ -82,9 +69,28 @@ private:
 
 } // namespace
 
+ScanIdentity::ScanIdentity(const LogicalGet &get)
+    : function(FunctionOf(get)), parameters(get.parameters), named_parameters(get.named_parameters), names(get.names),
+      types(get.returned_types) {
+}
+
+bool ScanIdentity::IsSameCall(const ScanIdentity &other) const {
+	if (function != other.function || parameters != other.parameters ||
+	    named_parameters.size() != other.named_parameters.size()) {
+		return false;
+	}
+	return std::all_of(named_parameters.begin(), named_parameters.end(), [&](const auto &entry) {
+		auto found = other.named_parameters.find(entry.first);
+		return found != other.named_parameters.end() && Value::NotDistinctFrom(entry.second, found->second);
+	});
+}
+
+bool ScanIdentity::operator==(const ScanIdentity &other) const {
+	return IsSameCall(other) && names == other.names && types == other.types;
+}
+
 bool SamePlan::AreSameScans(const LogicalGet &left, const LogicalGet &right) {
-	return FunctionOf(left) == FunctionOf(right) && left.parameters == right.parameters &&
-	       SameNamedParameters(left, right) && left.names == right.names && left.returned_types == right.returned_types;
+	return ScanIdentity(left) == ScanIdentity(right);
 }
 
 bool SamePlan::AreSame(const LogicalOperator &left, const LogicalOperator &right) {

@@ -1,0 +1,132 @@
+#include "declarations/query_names.hpp"
+
+#include "duckdb/main/relation.hpp"
+#include "duckdb/parser/expression/constant_expression.hpp"
+#include "duckdb/parser/expression/function_expression.hpp"
+#include "duckdb/parser/expression/subquery_expression.hpp"
+#include "duckdb/parser/parsed_data/copy_info.hpp"
+#include "duckdb/parser/parsed_data/create_table_info.hpp"
+#include "duckdb/parser/parsed_expression_iterator.hpp"
+#include "duckdb/parser/query_node/list.hpp"
+#include "duckdb/parser/statement/list.hpp"
+#include "duckdb/parser/tableref/list.hpp"
+
+namespace merganser {
+
+namespace {
+
+bool IsText(const ParsedExpression &expression) {
+	return expression.GetExpressionClass() == ExpressionClass::CONSTANT &&
+	       expression.Cast<ConstantExpression>().GetLiteral().kind == LiteralKind::STRING;
+}
+
+//! 'x' or ['x', 'y'].
+bool IsTextOrList(const ParsedExpression &expression) {
+	if (IsText(expression)) {
+		return true;
+	}
+	bool only_texts = expression.GetExpressionClass() != ExpressionClass::CONSTANT;
+	bool any = false;
+	ParsedExpressionIterator::EnumerateChildren(expression, [&](const ParsedExpression &child) {
+		any = true;
+		only_texts = only_texts && IsText(child);
+	});
+	return any && only_texts;
+}
+
+//! "read_parquet('x', ...)", "parquet_scan(['x', 'y'])": a reader of files that are named there.
+bool NamesItsFiles(const ParsedExpression &call) {
+	if (call.GetExpressionClass() != ExpressionClass::FUNCTION) {
+		return false;
+	}
+	auto &function = call.Cast<FunctionExpression>();
+	auto name = StringUtil::Lower(function.FunctionName().GetIdentifierName());
+	auto &arguments = function.GetArguments();
+	return (StringUtil::StartsWith(name, "read_") || StringUtil::EndsWith(name, "_scan")) && !arguments.empty() &&
+	       IsTextOrList(arguments[0].GetExpression());
+}
+
+} // namespace
+
+void QueryNames::Add(QueryNode &node) {
+	try {
+		ParsedExpressionIterator::EnumerateQueryNodeChildren(
+		    node, [&](unique_ptr<ParsedExpression> &child) { AddExpression(*child); },
+		    [&](TableRef &ref) { AddRelation(ref); });
+	} catch (const NotImplementedException &) {
+		// a kind of node that only exists between binding steps, or one DuckDB does not walk
+		hides_files = true;
+		calls_functions = true;
+	}
+}
+
+void QueryNames::Add(SQLStatement &statement) {
+	switch (statement.type) {
+	case StatementType::SELECT_STATEMENT:
+		return Add(*statement.Cast<SelectStatement>().node);
+	case StatementType::INSERT_STATEMENT:
+		return Add(*statement.Cast<InsertStatement>().node);
+	case StatementType::UPDATE_STATEMENT:
+		return Add(*statement.Cast<UpdateStatement>().node);
+	case StatementType::DELETE_STATEMENT:
+		return Add(*statement.Cast<DeleteStatement>().node);
+	case StatementType::MERGE_INTO_STATEMENT:
+		return Add(*statement.Cast<MergeIntoStatement>().node);
+	case StatementType::EXPLAIN_STATEMENT:
+		return Add(*statement.Cast<ExplainStatement>().stmt);
+	case StatementType::PREPARE_STATEMENT:
+		return Add(*statement.Cast<PrepareStatement>().statement);
+	case StatementType::RELATION_STATEMENT:
+		return Add(*statement.Cast<RelationStatement>().relation->GetQueryNode());
+	case StatementType::COPY_STATEMENT: {
+		auto &copy = *statement.Cast<CopyStatement>().info;
+		if (copy.select_statement) {
+			return Add(*copy.select_statement);
+		}
+		relations.push_back(copy.GetQualifiedName());
+		return;
+	}
+	case StatementType::CREATE_STATEMENT: {
+		auto &info = *statement.Cast<CreateStatement>().info;
+		if (info.type == CatalogType::TABLE_ENTRY && info.Cast<CreateTableInfo>().query) {
+			Add(*info.Cast<CreateTableInfo>().query->node);
+		}
+		return;
+	}
+	default:
+		return;
+	}
+}
+
+void QueryNames::AddRelation(TableRef &ref) {
+	if (ref.type == TableReferenceType::BASE_TABLE) {
+		auto &table = ref.Cast<BaseTableRef>();
+		relations.push_back(table.GetQualifiedName());
+		texts.insert(table.Table().GetIdentifierName()); // FROM 'x.parquet'
+	}
+	if (ref.type == TableReferenceType::TABLE_FUNCTION) {
+		auto &call = *ref.Cast<TableFunctionRef>().function;
+		hides_files = hides_files || !NamesItsFiles(call);
+	}
+}
+
+void QueryNames::AddExpression(ParsedExpression &expression) {
+	switch (expression.GetExpressionClass()) {
+	case ExpressionClass::CONSTANT:
+		if (IsText(expression)) {
+			texts.insert(expression.Cast<ConstantExpression>().GetLiteral().text);
+		}
+		break;
+	case ExpressionClass::FUNCTION:
+		calls_functions = calls_functions || !NamesItsFiles(expression);
+		break;
+	case ExpressionClass::SUBQUERY:
+		Add(*expression.Cast<SubqueryExpression>().SubqueryMutable()->node);
+		break;
+	default:
+		break;
+	}
+	ParsedExpressionIterator::EnumerateChildren(expression, [&](ParsedExpression &child) { AddExpression(child); });
+}
+
+} // namespace merganser
