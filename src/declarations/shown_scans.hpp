@@ -9,7 +9,7 @@
 // This is the one place that knows which declared views show a scan: a view whose plan is the same scan (function,
 // arguments, schema) under projections only.
 //
-// What is declared of keys holds for the scan, whoever reads it. Of layouts, those of the views the query is about hold:
+// What is declared of keys holds for the scan, whoever reads it. Of layouts those of the query's own views hold:
 // * Where the query names views over these files, itself or through other views: the declared ones among those. So what
 //   is declared on another view of the same files, and may be wrong, does not concern it.
 // * Where it names none (it calls read_parquet('sensor/*.parquet') itself, or through a macro): those that show exactly
@@ -40,8 +40,8 @@ struct ShownScan {
 	//! The view's column -> the scan's own name for it. Computed columns are missing.
 	case_insensitive_map_t<string> scan_column;
 
-	//! The names under which the scan delivers these columns of the view; an empty name, which no scan has, where one is
-	//! computed.
+	//! The names under which the scan delivers these columns of the view; an empty name, which no scan has, where one
+	//! is computed.
 	vector<string> ScanColumns(const vector<string> &columns) const;
 };
 
