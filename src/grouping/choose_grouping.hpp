@@ -5,7 +5,8 @@
 //
 // Chooses how a table function's input becomes partitions, best first:
 //   rows          the function decides row by row
-//   single        one partition for all rows, or a function that cannot be split
+//   single        one partition for all rows, or a function that cannot be split: sorted as a whole, or in one stream
+//                 in the order in which rows are produced (arrival_of_input.hpp, one_stream.hpp)
 //   fused         the input is a table function with the same partition set, in whatever order it is written, whose
 //                 rows still come in the order this call asks for: no group operator at all
 //   region_local  the scan's layout says that every region holds whole partitions, in this order
@@ -13,6 +14,12 @@
 // Sound because a partition is identified by the set of its columns, SQL leaves the order between partitions open, and
 // what is assumed about a fused input is what that input really delivers, never what this call would like. A subset or
 // a superset of the input's partition set is not fused: neither is clustered.
+//
+// What is relied on: a call's stream is clustered by its partition set, ordered within each partition, and nothing between
+// that stream and the operator which arranged it reorders rows. The last is made true by hold_nothing_back.hpp. One
+// partition has one stream: fused and region-local calls stand in the one pipeline of a scan or a sort, and where several
+// pipelines lie below a call without PARTITION BY, one_stream.hpp ends them. All of it is verified while rows stream by:
+// input_verification.hpp.
 //===----------------------------------------------------------------------===//
 
 #pragma once

@@ -30,4 +30,13 @@ reference<PhysicalOperator> HoldNothingBack::Downwards(PhysicalOperator &top) {
 	return current;
 }
 
+void HoldNothingBack::Everywhere(PhysicalOperator &top) {
+	if (top.type == PhysicalOperatorType::FILTER) {
+		top.Cast<PhysicalFilter>().caching_supported = false;
+	}
+	for (auto &child : top.children) {
+		Everywhere(child);
+	}
+}
+
 } // namespace merganser

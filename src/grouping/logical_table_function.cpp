@@ -1,7 +1,9 @@
 #include "grouping/logical_table_function.hpp"
 
+#include "grouping/arrival_of_input.hpp"
 #include "grouping/choose_grouping.hpp"
 #include "grouping/hold_nothing_back.hpp"
+#include "grouping/one_stream.hpp"
 #include "grouping/partitioned_sort.hpp"
 #include "grouping/physical_table_function.hpp"
 #include "grouping/region_sort.hpp"
@@ -12,6 +14,7 @@
 #include "duckdb/execution/operator/order/physical_order.hpp"
 #include "duckdb/execution/operator/projection/physical_projection.hpp"
 #include "duckdb/execution/physical_plan_generator.hpp"
+#include "duckdb/main/settings.hpp"
 #include "duckdb/planner/expression/bound_columnref_expression.hpp"
 #include "duckdb/planner/expression_binder.hpp"
 #include "duckdb/planner/expression/bound_reference_expression.hpp"
@@ -75,7 +78,7 @@ LogicalTableFunction::LogicalTableFunction(const LogicalTableFunction &other)
     : table_index(other.table_index), definition(other.definition), bound(other.bound), passed(other.passed),
       partition_columns(other.partition_columns), partition_outputs(other.partition_outputs),
       compared_columns(other.compared_columns), ordering(other.ordering), required_columns(other.required_columns),
-      outputs(other.outputs) {
+      outputs(other.outputs), arrival(other.arrival) {
 	for (auto &expression : other.expressions) {
 		expressions.push_back(expression->Copy());
 	}
@@ -310,15 +313,18 @@ static vector<BoundOrderByNode> SortOrders(const vector<OrderItem> &ordering, co
 }
 
 static PhysicalOperator &PlanHashed(ClientContext &context, PhysicalPlanGenerator &planner, PhysicalOperator &input,
-                                    const ProcessorLayout &layout, const vector<OrderItem> &ordering) {
+                                    const ProcessorLayout &layout, const vector<OrderItem> &ordering,
+                                    bool keeps_order) {
 	vector<unique_ptr<Expression>> partitions;
 	for (auto column : layout.partition_columns) {
 		partitions.push_back(InputColumn(layout, column));
 	}
 	auto key_hash = PhysicalPartitionedSort::ShorterKey(context, partitions);
-	auto &sort = planner.Make<PhysicalPartitionedSort>(layout.input_types, std::move(partitions), std::move(key_hash),
-	                                                   SortOrders(ordering, layout), input.estimated_cardinality);
-	sort.children.push_back(input);
+	auto &sort = planner.Make<PhysicalPartitionedSort>(input, layout.function, std::move(partitions),
+	                                                   std::move(key_hash), SortOrders(ordering, layout));
+	if (keeps_order) {
+		sort.Cast<PhysicalPartitionedSort>().KeepOrder(context);
+	}
 	return sort;
 }
 
@@ -331,11 +337,18 @@ static vector<OrderItem> PartitionsThenOrder(const ProcessorLayout &layout, cons
 	return items;
 }
 
-static PhysicalOperator &PlanSingle(PhysicalPlanGenerator &planner, PhysicalOperator &input,
-                                    const ProcessorLayout &layout, const vector<OrderItem> &ordering) {
+static PhysicalOperator &PlanSingle(ClientContext &context, PhysicalPlanGenerator &planner, PhysicalOperator &input,
+                                    const ProcessorLayout &layout, const vector<OrderItem> &ordering,
+                                    bool keeps_order) {
 	auto items = PartitionsThenOrder(layout, ordering);
 	if (items.empty()) {
-		return input;
+		if (keeps_order && !PhysicalOneStream::IsNeeded(input)) {
+			return input;
+		}
+		return planner.Make<PhysicalOneStream>(context, input, keeps_order);
+	}
+	if (ordering.empty()) {
+		return PlanHashed(context, planner, input, layout, ordering, keeps_order);
 	}
 	vector<idx_t> projections;
 	for (idx_t i = 0; i < layout.input_types.size(); i++) {
@@ -382,7 +395,9 @@ static InputPromise PromiseOf(const LogicalTableFunction &function, const Proces
 		result.whole_partitions = has_partitions;
 		break;
 	case Grouping::SINGLE:
-		result.ordering = PartitionsThenOrder(layout, function.ordering);
+		if (!function.ordering.empty()) {
+			result.ordering = PartitionsThenOrder(layout, function.ordering);
+		}
 		break;
 	default:
 		break;
@@ -399,9 +414,17 @@ static InputPromise PromiseOf(const LogicalTableFunction &function, const Proces
 	return result;
 }
 
+bool LogicalTableFunction::KeepsOrderOfInput(ClientContext &context) {
+	if (!arrival) {
+		ArrivalOfInput::Note(context, *this); // DuckDB's optimizer is off
+	}
+	return ordering.empty() && arrival->IsKept(duckdb::Settings::Get<PreserveInsertionOrderSetting>(context));
+}
+
 PhysicalOperator &LogicalTableFunction::CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) {
 	ScanLayout scan_layout;
 	auto decision = ChooseGrouping(context, *this, scan_layout);
+	auto keeps_order = KeepsOrderOfInput(context);
 	auto description = Description();
 	auto layout = Layout();
 	auto &child = planner.CreatePlan(*children[0]);
@@ -416,16 +439,21 @@ PhysicalOperator &LogicalTableFunction::CreatePlan(ClientContext &context, Physi
 			decision = GroupingOfUnknownInput(*this);
 			decision.reason = "the scan is not planned as a table scan";
 		} else if (decision.sorts_regions) {
-			input = planner.Make<PhysicalRegionSort>(input.get(), *region_scan,
-			                                         SortOrders(PartitionsThenOrder(layout, ordering), layout));
+			input = planner.Make<PhysicalRegionSort>(
+			    input.get(), *region_scan, SortOrders(PartitionsThenOrder(layout, ordering), layout), keeps_order);
 		}
 	}
-	RecordDecision(context, definition.name, decision, description);
 	if (decision.grouping == Grouping::HASHED) {
-		input = PlanHashed(context, planner, input, layout, ordering);
+		input = PlanHashed(context, planner, input, layout, ordering, keeps_order);
 	} else if (decision.grouping == Grouping::SINGLE) {
-		input = PlanSingle(planner, input, layout, ordering);
+		input = PlanSingle(context, planner, input, layout, ordering, keeps_order);
 	}
+	auto takes_what_arrives = ordering.empty() && definition.semantics == TableSemantics::SET;
+	if (takes_what_arrives && decision.grouping != Grouping::FUSED) {
+		decision.reason += keeps_order ? "; no ORDER BY: rows come in the order they are produced in"
+		                               : "; no ORDER BY: rows come in any order";
+	}
+	RecordDecision(context, definition.name, decision, description);
 	auto promise = PromiseOf(*this, layout, decision, scan_layout);
 	auto &result = planner.Make<PhysicalTableFunction>(definition, bound, std::move(layout), std::move(decision),
 	                                                   std::move(description), estimated_cardinality);

@@ -13,6 +13,7 @@
 
 #include "grouping/grouping_decision.hpp"
 #include "grouping/processor_stream.hpp"
+#include "properties/arrival_order.hpp"
 #include "properties/partitioning.hpp"
 #include "travelling_operator.hpp"
 
@@ -78,11 +79,15 @@ public:
 	vector<OrderItem> ordering;
 	vector<idx_t> required_columns;
 	vector<Output> outputs;
+	//! In which order the rows of the table argument arrive; see arrival_of_input.hpp.
+	optional<ArrivalOrder> arrival;
 
 protected:
 	void ResolveTypes() override;
 
 private:
+	//! Whether there is no ORDER BY, and rows keep the order they arrive in.
+	bool KeepsOrderOfInput(ClientContext &context);
 	idx_t ComparedColumn(ClientContext &context, idx_t column);
 };
 

@@ -1,12 +1,16 @@
 #include "grouping/partitioned_sort.hpp"
 
+#include "grouping/hold_nothing_back.hpp"
+#include "grouping/order_comparison.hpp"
 #include "grouping/partition_boundaries.hpp"
 
 #include "duckdb/common/sorting/hashed_sort.hpp"
 #include "duckdb/common/sorting/sort.hpp"
 #include "duckdb/common/types/column/column_data_collection.hpp"
 #include "duckdb/common/vector/flat_vector.hpp"
+#include "duckdb/execution/physical_plan_generator.hpp"
 #include "duckdb/function/function_binder.hpp"
+#include "duckdb/parallel/meta_pipeline.hpp"
 #include "duckdb/parallel/interrupt.hpp"
 #include "duckdb/planner/expression/bound_reference_expression.hpp"
 
@@ -17,10 +21,31 @@ namespace {
 struct PartitionedSortSink : public GlobalSinkState {
 	unique_ptr<SortStrategy> sort;
 	unique_ptr<GlobalSinkState> state;
+	//! Rows that came before, where one thread counts them.
+	atomic<uint64_t> counted {0};
 };
 
 struct PartitionedSortLocalSink : public LocalSinkState {
 	unique_ptr<LocalSinkState> state;
+	//! A chunk with the places of its rows, and how many rows of its batches came before.
+	DataChunk placed;
+	uint64_t counted = 0;
+
+	//! `chunk` with the columns for batch and place behind it.
+	DataChunk &WithPlaces(DataChunk &chunk, uint64_t batch, uint64_t first) {
+		auto columns = chunk.ColumnCount();
+		placed.Reset();
+		for (idx_t i = 0; i < columns; i++) {
+			placed.data[i].Reference(chunk.data[i]);
+		}
+		placed.data[columns].Reference(Value::UBIGINT(batch), count_t(chunk.size()));
+		auto places = FlatVector::GetDataMutable<uint64_t>(placed.data[columns + 1]);
+		for (idx_t i = 0; i < chunk.size(); i++) {
+			places[i] = first + i;
+		}
+		placed.SetChildCardinality(chunk.size());
+		return placed;
+	}
 };
 
 struct PartitionedSortSource : public GlobalSourceState {
@@ -46,12 +71,12 @@ const idx_t SHORT_KEY_BYTES = 16;
 
 } // namespace
 
-PhysicalPartitionedSort::PhysicalPartitionedSort(PhysicalPlan &plan, vector<LogicalType> types,
+PhysicalPartitionedSort::PhysicalPartitionedSort(PhysicalPlan &plan, PhysicalOperator &input, string function_p,
                                                  vector<unique_ptr<Expression>> partitions_p,
-                                                 unique_ptr<Expression> key_hash, vector<BoundOrderByNode> orders_p,
-                                                 idx_t estimated_cardinality)
-    : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, std::move(types), estimated_cardinality),
-      partitions(std::move(partitions_p)), orders(std::move(orders_p)) {
+                                                 unique_ptr<Expression> key_hash, vector<BoundOrderByNode> orders_p)
+    : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, input.GetTypes(), input.estimated_cardinality),
+      partitions(std::move(partitions_p)), orders(std::move(orders_p)), function(std::move(function_p)) {
+	children.push_back(input);
 	if (key_hash) {
 		sorted_by.push_back(std::move(key_hash));
 		return;
@@ -76,6 +101,37 @@ unique_ptr<Expression> PhysicalPartitionedSort::ShorterKey(ClientContext &contex
 	return FunctionBinder(context).BindScalarFunction(DEFAULT_SCHEMA, "hash", std::move(arguments));
 }
 
+void PhysicalPartitionedSort::KeepOrder(ClientContext &context) {
+	auto &input = children[0].get();
+	keeps_order = true;
+	uses_batch_index = PhysicalPlanGenerator::UseBatchIndex(context, input);
+	HoldNothingBack::Everywhere(input);
+	for (idx_t i = types.size(); i < PayloadTypes().size(); i++) {
+		orders.emplace_back(OrderType::ASCENDING, OrderByNullType::NULLS_LAST,
+		                    make_uniq<BoundReferenceExpression>(Identifier("place"), LogicalType::UBIGINT, i));
+	}
+}
+
+vector<LogicalType> PhysicalPartitionedSort::PayloadTypes() const {
+	auto result = types;
+	if (keeps_order) {
+		result.push_back(LogicalType::UBIGINT);
+		result.push_back(LogicalType::UBIGINT);
+	}
+	return result;
+}
+
+OperatorPartitionInfo PhysicalPartitionedSort::RequiredPartitionInfo() const {
+	return uses_batch_index ? OperatorPartitionInfo::BatchIndex() : OperatorPartitionInfo::NoPartitionInfo();
+}
+
+void PhysicalPartitionedSort::BuildPipelines(Pipeline &current, MetaPipeline &meta_pipeline) {
+	if (meta_pipeline.HasRecursiveCTE()) {
+		uses_batch_index = false;
+	}
+	PhysicalOperator::BuildPipelines(current, meta_pipeline);
+}
+
 bool PhysicalPartitionedSort::SortsByHash() const {
 	return sorted_by[0]->GetExpressionClass() == ExpressionClass::BOUND_FUNCTION;
 }
@@ -98,7 +154,7 @@ InsertionOrderPreservingMap<string> PhysicalPartitionedSort::ParamsToString() co
 
 unique_ptr<GlobalSinkState> PhysicalPartitionedSort::GetGlobalSinkState(ClientContext &context) const {
 	auto result = make_uniq<PartitionedSortSink>();
-	result->sort = make_uniq<HashedSort>(context, sorted_by, orders, children[0].get().GetTypes(),
+	result->sort = make_uniq<HashedSort>(context, sorted_by, orders, PayloadTypes(),
 	                                     vector<unique_ptr<BaseStatistics>>(), estimated_cardinality);
 	result->state = result->sort->GetGlobalSinkState(context);
 	return std::move(result);
@@ -107,6 +163,9 @@ unique_ptr<GlobalSinkState> PhysicalPartitionedSort::GetGlobalSinkState(ClientCo
 unique_ptr<LocalSinkState> PhysicalPartitionedSort::GetLocalSinkState(ExecutionContext &context) const {
 	auto result = make_uniq<PartitionedSortLocalSink>();
 	result->state = sink_state->Cast<PartitionedSortSink>().sort->GetLocalSinkState(context);
+	if (keeps_order) {
+		result->placed.Initialize(Allocator::Get(context.client), PayloadTypes());
+	}
 	return std::move(result);
 }
 
@@ -115,7 +174,17 @@ SinkResultType PhysicalPartitionedSort::Sink(ExecutionContext &context, DataChun
 	auto &global = input.global_state.Cast<PartitionedSortSink>();
 	auto &local = input.local_state.Cast<PartitionedSortLocalSink>();
 	OperatorSinkInput sort_input {*global.state, *local.state, input.interrupt_state};
-	return global.sort->Sink(context, chunk, sort_input);
+	if (!keeps_order) {
+		return global.sort->Sink(context, chunk, sort_input);
+	}
+	if (!uses_batch_index) {
+		auto first = global.counted.fetch_add(chunk.size());
+		return global.sort->Sink(context, local.WithPlaces(chunk, 0, first), sort_input);
+	}
+	auto first = local.counted;
+	local.counted += chunk.size();
+	auto batch = local.partition_info.batch_index.GetIndex();
+	return global.sort->Sink(context, local.WithPlaces(chunk, batch, first), sort_input);
 }
 
 SinkCombineResultType PhysicalPartitionedSort::Combine(ExecutionContext &context,
@@ -190,10 +259,42 @@ unique_ptr<ColumnDataCollection> PhysicalPartitionedSort::SortBin(ExecutionConte
 	if (!rows) {
 		throw InternalException("A sorted bin came back without its rows");
 	}
-	if (SortsByHash() && !HashesTellPartitionsApart(context.client, *rows)) {
-		return SortByColumns(context, *rows);
+	if (!SortsByHash()) {
+		VerifyPartitionsAscend(context.client, *rows);
+	} else if (!HashesTellPartitionsApart(context.client, *rows)) {
+		rows = SortByColumns(context, *rows);
+		VerifyPartitionsAscend(context.client, *rows);
 	}
 	return rows;
+}
+
+void PhysicalPartitionedSort::VerifyPartitionsAscend(ClientContext &context, ColumnDataCollection &rows) const {
+	vector<OrderItem> items;
+	vector<column_t> scanned;
+	vector<LogicalType> key_types;
+	for (auto &partition : partitions) {
+		items.push_back(OrderItem {scanned.size(), OrderType::ASCENDING, OrderByNullType::NULLS_LAST});
+		scanned.push_back(partition->Cast<BoundReferenceExpression>().Index());
+		key_types.push_back(partition->GetReturnType());
+	}
+	OrderComparison order(context, std::move(items), key_types);
+	ColumnDataScanState scan;
+	rows.InitializeScan(scan, scanned, ColumnDataScanProperties::ALLOW_ZERO_COPY);
+	DataChunk chunk;
+	rows.InitializeScanChunk(scan, chunk);
+	while (rows.Scan(scan, chunk)) {
+		if (order.FindViolation(chunk, {}).IsValid()) {
+			ThrowPartitionsDescend();
+		}
+		order.Remember(chunk);
+	}
+}
+
+void PhysicalPartitionedSort::ThrowPartitionsDescend() const {
+	throw InvalidInputException(
+	    "%s: a sorted bin of partitions is not in order. This is a fault of Merganser or DuckDB: "
+	    "please report the query",
+	    function);
 }
 
 //! Whether, in rows sorted by hash, every row with another key than the row before it has another hash too.
@@ -206,7 +307,7 @@ bool PhysicalPartitionedSort::HashesTellPartitionsApart(ClientContext &context, 
 		scanned.push_back(partition->Cast<BoundReferenceExpression>().Index());
 		key_types.push_back(partition->GetReturnType());
 	}
-	scanned.push_back(types.size());
+	scanned.push_back(PayloadTypes().size());
 	PartitionBoundaries boundaries(context, positions, key_types);
 	ColumnDataScanState scan;
 	rows.InitializeScan(scan, scanned, ColumnDataScanProperties::ALLOW_ZERO_COPY);
@@ -223,8 +324,15 @@ bool PhysicalPartitionedSort::HashesTellPartitionsApart(ClientContext &context, 
 		boundaries.Find(chunk);
 		for (auto start : boundaries.Starts()) {
 			auto is_first = start == 0 && before.empty();
-			if (!is_first && hash_at(start) == (start > 0 ? hash_at(start - 1) : before[0])) {
+			if (is_first) {
+				continue;
+			}
+			auto hash_before = start > 0 ? hash_at(start - 1) : before[0];
+			if (hash_at(start) == hash_before) {
 				return false;
+			}
+			if (hash_at(start) < hash_before) {
+				ThrowPartitionsDescend();
 			}
 		}
 		boundaries.Remember(chunk);

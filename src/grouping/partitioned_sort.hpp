@@ -12,7 +12,12 @@
 // sorted by a hash of them:
 //   sort key (tag1, tag2, tag3, time), compared as bytes in memory   becomes   (hash(tag1, tag2, tag3), time), 18 bytes
 // Sound: rows of one partition have one hash, and a sorted bin is handed out only after a pass over it found that no
-// two partitions share a hash; a bin in which two do is sorted again by the columns themselves.
+// two partitions share a hash; a bin in which two do is sorted again by the columns themselves. The pass, which bins that
+// are sorted by the columns get too, also verifies that partitions ascend, so that none comes twice.
+//
+// A call without ORDER BY takes the rows of a partition in the order in which they are produced. Then rows get two
+// columns more, which they are sorted by: the number DuckDB gives the batch a row comes in (batch index) and the row's
+// place in it; or, where a source below does not number batches, one thread counts rows.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -31,9 +36,12 @@ namespace merganser {
 class PhysicalPartitionedSort : public PhysicalOperator {
 public:
 	//! `partitions` refer to the partition columns; `key_hash` is a hash of them to sort by, or none to sort by them.
-	PhysicalPartitionedSort(PhysicalPlan &plan, vector<LogicalType> types, vector<unique_ptr<Expression>> partitions,
-	                        unique_ptr<Expression> key_hash, vector<BoundOrderByNode> orders,
-	                        idx_t estimated_cardinality);
+	PhysicalPartitionedSort(PhysicalPlan &plan, PhysicalOperator &input, string function,
+	                        vector<unique_ptr<Expression>> partitions, unique_ptr<Expression> key_hash,
+	                        vector<BoundOrderByNode> orders);
+
+	//! Rows that agree in `orders` keep the order in which they are produced.
+	void KeepOrder(ClientContext &context);
 
 	//! hash(…) of the partition columns where it is the shorter sort key, otherwise none.
 	static unique_ptr<Expression> ShorterKey(ClientContext &context, const vector<unique_ptr<Expression>> &partitions);
@@ -42,6 +50,10 @@ public:
 	//! What HashedSort sorts by before the orders: the hash, or the partition columns.
 	vector<unique_ptr<Expression>> sorted_by;
 	vector<BoundOrderByNode> orders;
+	//! The call's, for messages.
+	const string function;
+	bool keeps_order = false;
+	bool uses_batch_index = false;
 
 	string GetName() const override {
 		return "PARTITIONED_SORT";
@@ -52,8 +64,13 @@ public:
 		return true;
 	}
 	bool ParallelSink() const override {
-		return true;
+		return !keeps_order || uses_batch_index;
 	}
+	bool SinkOrderDependent() const override {
+		return keeps_order;
+	}
+	OperatorPartitionInfo RequiredPartitionInfo() const override;
+	void BuildPipelines(Pipeline &current, MetaPipeline &meta_pipeline) override;
 	unique_ptr<GlobalSinkState> GetGlobalSinkState(ClientContext &context) const override;
 	unique_ptr<LocalSinkState> GetLocalSinkState(ExecutionContext &context) const override;
 	SinkResultType Sink(ExecutionContext &context, DataChunk &chunk, OperatorSinkInput &input) const override;
@@ -82,7 +99,11 @@ private:
 	bool SortsByHash() const;
 	unique_ptr<ColumnDataCollection> SortBin(ExecutionContext &context, idx_t bin, GlobalSourceState &state,
 	                                         InterruptState &interrupt) const;
+	//! The columns of a row and, behind them, its place.
+	vector<LogicalType> PayloadTypes() const;
 	bool HashesTellPartitionsApart(ClientContext &context, ColumnDataCollection &rows) const;
+	void VerifyPartitionsAscend(ClientContext &context, ColumnDataCollection &rows) const;
+	[[noreturn]] void ThrowPartitionsDescend() const;
 	unique_ptr<ColumnDataCollection> SortByColumns(ExecutionContext &context, ColumnDataCollection &rows) const;
 };
 

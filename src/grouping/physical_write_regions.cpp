@@ -99,9 +99,8 @@ PhysicalOperator &PhysicalWriteRegions::Plan(PhysicalPlanGenerator &planner, Phy
 		orders.emplace_back(OrderType::ASCENDING, OrderByNullType::NULLS_LAST,
 		                    make_uniq<BoundReferenceExpression>(types[column], column));
 	}
-	auto &sort = planner.Make<PhysicalPartitionedSort>(types, std::move(partitions), nullptr, std::move(orders),
-	                                                   input.estimated_cardinality);
-	sort.children.push_back(input);
+	auto &sort = planner.Make<PhysicalPartitionedSort>(input, "COPY (FORMAT merganser_regions)", std::move(partitions),
+	                                                   nullptr, std::move(orders));
 	auto &result = planner.Make<PhysicalWriteRegions>(std::move(writer), estimated_cardinality);
 	result.children.push_back(sort);
 	return result;

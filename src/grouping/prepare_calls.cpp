@@ -1,5 +1,6 @@
 #include "grouping/prepare_calls.hpp"
 
+#include "grouping/arrival_of_input.hpp"
 #include "grouping/logical_table_function.hpp"
 
 #include "duckdb/main/config.hpp"
@@ -199,6 +200,11 @@ void Run(OptimizerExtensionInput &input, unique_ptr<LogicalOperator> &plan) {
 void PrepareCalls::Register(ExtensionLoader &loader) {
 	OptimizerExtension extension;
 	extension.pre_optimize_function = Run;
+	extension.optimize_function = [](OptimizerExtensionInput &input, unique_ptr<LogicalOperator> &plan) {
+		if (ContainsCall(*plan)) {
+			ArrivalOfInput::Note(input.context, *plan);
+		}
+	};
 	OptimizerExtension::Register(DBConfig::GetConfig(loader.GetDatabaseInstance()), std::move(extension));
 }
 

@@ -11,7 +11,8 @@
 //   changes. Below a call with row semantics any filter on input columns moves. Other filters stay: the function sees
 //   every row of a partition.
 // * columns that nothing above uses are no longer carried.
-// Both then pass through projections and scans by DuckDB's own means.
+// Both then pass through projections and scans by DuckDB's own means. After DuckDB's passes, in which order the rows of
+// every call arrive is noted (arrival_of_input.hpp).
 // Limits: a filter moves from right above the call, or from above projections of it; volatile expressions stay, and so
 // do filters on partition columns whose equal values can differ (0.0 and -0.0).
 //===----------------------------------------------------------------------===//

@@ -1,7 +1,9 @@
 #include "grouping/region_sort.hpp"
 
 #include "duckdb/common/sorting/sort.hpp"
+#include "duckdb/common/vector/flat_vector.hpp"
 #include "duckdb/parallel/interrupt.hpp"
+#include "duckdb/planner/expression/bound_reference_expression.hpp"
 
 namespace merganser {
 
@@ -18,9 +20,12 @@ vector<idx_t> AllColumns(const vector<LogicalType> &types) {
 class RegionSortState : public OperatorState {
 public:
 	RegionSortState(ExecutionContext &context, const PhysicalRegionSort &op)
-	    : sort(context.client, op.orders, op.GetTypes(), AllColumns(op.GetTypes())), read(op.scan.Position(context)),
+	    : sort(context.client, op.orders, op.SortedTypes(), AllColumns(op.GetTypes())), read(op.scan.Position(context)),
 	      emitted(make_shared_ptr<RegionPosition>()) {
 		op.scan.SetPosition(context, emitted);
+		if (op.keeps_order) {
+			numbered.Initialize(Allocator::Get(context.client), op.SortedTypes());
+		}
 	}
 
 	bool HasRows() const {
@@ -34,7 +39,7 @@ public:
 			emitted->region = read->region;
 		}
 		OperatorSinkInput sink {*gathered, *gathering, interrupt};
-		sort.Sink(context, input, sink);
+		sort.Sink(context, numbered.ColumnCount() == 0 ? input : Numbered(input), sink);
 	}
 
 	//! False when all rows of the region have been handed on.
@@ -65,7 +70,24 @@ public:
 	shared_ptr<RegionPosition> emitted;
 
 private:
+	DataChunk &Numbered(DataChunk &input) {
+		auto columns = input.ColumnCount();
+		numbered.Reset();
+		for (idx_t i = 0; i < columns; i++) {
+			numbered.data[i].Reference(input.data[i]);
+		}
+		auto numbers = FlatVector::GetDataMutable<uint64_t>(numbered.data[columns]);
+		for (idx_t i = 0; i < input.size(); i++) {
+			numbers[i] = next_number++;
+		}
+		numbered.SetChildCardinality(input.size());
+		return numbered;
+	}
+
 	InterruptState interrupt;
+	//! A chunk with the numbers of its rows.
+	DataChunk numbered;
+	uint64_t next_number = 0;
 	unique_ptr<GlobalSinkState> gathered;
 	unique_ptr<LocalSinkState> gathering;
 	unique_ptr<GlobalSourceState> sorted;
@@ -75,10 +97,15 @@ private:
 } // namespace
 
 PhysicalRegionSort::PhysicalRegionSort(PhysicalPlan &plan, PhysicalOperator &input, const PhysicalRegionScan &scan,
-                                       vector<BoundOrderByNode> orders_p)
+                                       vector<BoundOrderByNode> orders_p, bool keeps_order)
     : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, input.GetTypes(), input.estimated_cardinality),
-      scan(scan), orders(std::move(orders_p)) {
+      scan(scan), orders(std::move(orders_p)), keeps_order(keeps_order) {
 	children.push_back(input);
+	if (keeps_order) {
+		orders.emplace_back(
+		    OrderType::ASCENDING, OrderByNullType::NULLS_LAST,
+		    make_uniq<BoundReferenceExpression>(Identifier("number"), LogicalType::UBIGINT, types.size()));
+	}
 }
 
 InsertionOrderPreservingMap<string> PhysicalRegionSort::ParamsToString() const {
@@ -89,6 +116,14 @@ InsertionOrderPreservingMap<string> PhysicalRegionSort::ParamsToString() const {
 	}
 	result["Order By"] = StringUtil::Join(texts, "\n");
 	SetEstimatedCardinality(result, estimated_cardinality);
+	return result;
+}
+
+vector<LogicalType> PhysicalRegionSort::SortedTypes() const {
+	auto result = types;
+	if (keeps_order) {
+		result.push_back(LogicalType::UBIGINT);
+	}
 	return result;
 }
 

@@ -68,6 +68,16 @@ optional_idx ScannedColumn(const LogicalGet &get, const ColumnBinding &column) {
 	return index.IsVirtualColumn() || index.HasChildren() ? optional_idx() : optional_idx(index.GetPrimaryIndex());
 }
 
+//! Whether there is a reference to one of the shared queries, by index, that are stages of their own.
+template <class STAGE>
+bool ReadsOneOf(const unordered_map<idx_t, STAGE> &shared, LogicalOperator &op) {
+	if (op.type == LogicalOperatorType::LOGICAL_CTE_REF && shared.count(op.Cast<LogicalCTERef>().cte_index.index)) {
+		return true;
+	}
+	return std::any_of(op.children.begin(), op.children.end(),
+	                   [&](const unique_ptr<LogicalOperator> &child) { return ReadsOneOf(shared, *child); });
+}
+
 } // namespace
 
 Partitioning StagePlanner::CutTableFunction(Slot &op) {
@@ -75,6 +85,15 @@ Partitioning StagePlanner::CutTableFunction(Slot &op) {
 	if (function.definition.semantics == TableSemantics::ROW) {
 		auto delivered = Cut(op->children[0]);
 		return ThroughFunction(function, std::move(delivered));
+	}
+	if (function.ordering.empty() && function.arrival && function.arrival->kind != ArrivalOrderKind::NONE) {
+		auto reason = function.definition.name + " without ORDER BY takes rows in the order they are produced in";
+		if (ReadsOneOf(shared, *op)) {
+			throw NotImplementedException("%s, which a shared query does not keep in stages", reason);
+		}
+		KeepWhole(op);
+		pending_reasons.push_back(reason + ", in one task");
+		return {};
 	}
 	if (!function.definition.splittable) {
 		return OneTask(op, function.definition.name + " needs all rows in one task");

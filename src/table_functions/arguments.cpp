@@ -130,10 +130,8 @@ idx_t BoundArguments::Column(const string &parameter) const {
 	    function, wanted, parameter, StringUtil::Join(table.names, ", "));
 }
 
-TimeColumn BoundArguments::Time(const string &parameter) const {
-	TimeColumn result {Column(parameter), LogicalType::INVALID};
-	result.type = table.types[result.column];
-	switch (result.type.id()) {
+static bool HoldsTimes(const LogicalType &type) {
+	switch (type.id()) {
 	case LogicalTypeId::TIMESTAMP:
 	case LogicalTypeId::TIMESTAMP_TZ:
 	case LogicalTypeId::TIMESTAMP_SEC:
@@ -144,17 +142,57 @@ TimeColumn BoundArguments::Time(const string &parameter) const {
 	case LogicalTypeId::SMALLINT:
 	case LogicalTypeId::INTEGER:
 	case LogicalTypeId::BIGINT:
-		return result;
+		return true;
 	default:
-		throw BinderException(
-		    "%s: The type of the column [%s] is not as expected. A time column is a TIMESTAMP, DATE, TINYINT, "
-		    "SMALLINT, INTEGER or BIGINT, not %s",
-		    function, table.names[result.column], result.type.ToString());
+		return false;
 	}
 }
 
-void BoundArguments::RequireOrderedBy(const string &parameter) const {
+TimeColumn BoundArguments::Time(const string &parameter) const {
 	auto column = Column(parameter);
+	auto &type = table.types[column];
+	if (!HoldsTimes(type)) {
+		throw BinderException(
+		    "%s: The type of the column [%s] is not as expected. A time column is a TIMESTAMP, DATE, TINYINT, "
+		    "SMALLINT, INTEGER or BIGINT, not %s",
+		    function, table.names[column], type.ToString());
+	}
+	return {column, type};
+}
+
+optional_ptr<const OrderItem> BoundArguments::LeadingOrder() const {
+	auto &constant = table.partition_columns;
+	for (auto &item : table.ordering) {
+		if (std::find(constant.begin(), constant.end(), item.column) == constant.end()) {
+			return item;
+		}
+	}
+	return nullptr;
+}
+
+TimeColumn BoundArguments::TimeInOrder(const string &parameter) const {
+	auto &ordering = table.ordering;
+	if (!IsPassed(parameter) && ordering.size() == 1 && HoldsTimes(table.types[ordering[0].column])) {
+		return {ordering[0].column, table.types[ordering[0].column]};
+	}
+	auto result = Time(parameter);
+	auto leading = LeadingOrder();
+	if (!ordering.empty() && (!leading || leading->column != result.column)) {
+		auto sorted = table.names[leading ? leading->column : ordering[0].column];
+		throw BinderException(
+		    "%s: the time column is [%s], but ORDER BY sorts by [%s]. Rows have to come in the order of "
+		    "their times: write ORDER BY %s, or %s => '%s' if that is the time",
+		    function, table.names[result.column], sorted, table.names[result.column], parameter, sorted);
+	}
+	return result;
+}
+
+bool BoundArguments::Descends() const {
+	auto leading = LeadingOrder();
+	return leading && leading->direction == OrderType::DESCENDING;
+}
+
+void BoundArguments::RequireOrderedBy(const string &parameter, idx_t column) const {
 	if (table.ordering.empty()) {
 		throw BinderException("%s: Table argument with set semantics requires an ORDER BY clause. Write ORDER BY %s",
 		                      function, table.names[column]);

@@ -56,6 +56,7 @@ struct BoundCapacity : public BoundProcessor {
 CapacityFunction::CapacityFunction() {
 	name = "CAPACITY";
 	description = "Windows of SIZE rows, a new one every SLIDE rows";
+	takes_any_order = true;
 	parameters = {ParameterDefinition("SIZE", ParameterKind::INTEGER).Positive(),
 	              ParameterDefinition("SLIDE", ParameterKind::INTEGER).Positive().Optional()};
 }

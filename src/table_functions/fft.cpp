@@ -218,8 +218,8 @@ FftFunction::FftFunction() {
 }
 
 unique_ptr<BoundProcessor> FftFunction::Bind(ClientContext &context, const BoundArguments &arguments) const {
-	auto time = arguments.Time("TIMECOL");
-	arguments.RequireOrderedBy("TIMECOL");
+	auto time = arguments.TimeInOrder("TIMECOL");
+	arguments.RequireOrderedBy("TIMECOL", time.column);
 	auto &table = arguments.Table();
 	auto result = make_uniq<BoundFft>();
 	result->time_name = table.names[time.column];

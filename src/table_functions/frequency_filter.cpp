@@ -129,7 +129,7 @@ vector<ParameterDefinition> FrequencyFilter::Parameters() {
 unique_ptr<BoundProcessor> FrequencyFilter::Bind(const BoundArguments &arguments, Clears clears) {
 	auto &function = arguments.Function();
 	auto time = arguments.Time("TIMECOL");
-	arguments.RequireOrderedBy("TIMECOL");
+	arguments.RequireOrderedBy("TIMECOL", time.column);
 	auto &table = arguments.Table();
 	auto result = make_uniq<BoundFilter>();
 	result->function = function;

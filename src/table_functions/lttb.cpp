@@ -445,7 +445,7 @@ unique_ptr<BoundProcessor> LttbFunction::Bind(ClientContext &context, const Boun
 		result->windows = SlidingWindows(context, arguments, time);
 		result->windows.AddColumns(*result);
 	}
-	arguments.RequireOrderedBy("TIMECOL");
+	arguments.RequireOrderedBy("TIMECOL", time.column);
 	result->time_name = table.names[time.column];
 	result->time_type = time.type;
 	auto columns = ParticipatingColumns::All(table, time.column);

@@ -306,7 +306,7 @@ M4Function::M4Function() {
 
 unique_ptr<BoundProcessor> M4Function::Bind(ClientContext &context, const BoundArguments &arguments) const {
 	auto time = arguments.Time("TIMECOL");
-	arguments.RequireOrderedBy("TIMECOL");
+	arguments.RequireOrderedBy("TIMECOL", time.column);
 	auto &table = arguments.Table();
 	auto result = make_uniq<BoundM4>();
 	result->time_name = table.names[time.column];

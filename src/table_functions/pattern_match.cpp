@@ -428,7 +428,7 @@ PatternMatchFunction::PatternMatchFunction() {
 }
 
 unique_ptr<BoundProcessor> PatternMatchFunction::Bind(ClientContext &context, const BoundArguments &arguments) const {
-	auto time = arguments.Time("TIME_COL");
+	auto time = arguments.TimeInOrder("TIME_COL");
 	auto column = arguments.Column("DATA_COL");
 	auto &table = arguments.Table();
 	if (!NumericReader::Accepts(table.types[column])) {
@@ -437,8 +437,7 @@ unique_ptr<BoundProcessor> PatternMatchFunction::Bind(ClientContext &context, co
 		    "or DOUBLE, not %s",
 		    name, table.names[column], table.types[column].ToString());
 	}
-	auto &ordering = table.ordering;
-	if (!ordering.empty() && ordering[0].column == time.column && ordering[0].direction == OrderType::DESCENDING) {
+	if (arguments.Descends()) {
 		throw BinderException(
 		    "%s: The ORDER BY clause of the DATA argument must sort the time column in ascending order. "
 		    "Write ORDER BY %s",

@@ -196,6 +196,9 @@ struct TableFunctionDefinition {
 	bool pass_through = true;
 	//! The input rows it emits come in the order of the input.
 	bool preserves_order = true;
+	//! Without ORDER BY, its rows may come in any order that changes from run to run: it counts them, as
+	//! row_number() OVER () does, and any numbering is an answer. Other functions are refused then.
+	bool takes_any_order = false;
 	//! May run on several threads, each with whole partitions.
 	bool splittable = true;
 	//! Name of the table argument, which always comes first.

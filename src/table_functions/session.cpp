@@ -10,6 +10,8 @@ struct BoundSession : public BoundProcessor {
 	string time_name;
 	LogicalType time_type;
 	int64_t gap;
+	//! Times go down from row to row.
+	bool descends;
 
 	unique_ptr<Processor> MakeProcessor(ClientContext &context) const override;
 };
@@ -32,9 +34,9 @@ public:
 		}
 		if (format.sel->IsSet()) {
 			auto codes = format.sel->data();
-			ConsumeTimes(rows, output, [=](idx_t position) { return static_cast<int64_t>(times[codes[position]]); });
+			ConsumeInOrder(rows, output, [=](idx_t position) { return static_cast<int64_t>(times[codes[position]]); });
 		} else {
-			ConsumeTimes(rows, output, [=](idx_t position) { return static_cast<int64_t>(times[position]); });
+			ConsumeInOrder(rows, output, [=](idx_t position) { return static_cast<int64_t>(times[position]); });
 		}
 		output.ReleaseBefore(first_row);
 	}
@@ -55,6 +57,15 @@ private:
 	}
 
 	template <class TIME>
+	void ConsumeInOrder(const InputRows &rows, ProcessorOutput &output, TIME time_at) {
+		if (bound.descends) {
+			ConsumeTimes<true>(rows, output, time_at);
+		} else {
+			ConsumeTimes<false>(rows, output, time_at);
+		}
+	}
+
+	template <bool DESCENDS, class TIME>
 	void ConsumeTimes(const InputRows &rows, ProcessorOutput &output, TIME time_at) {
 		if (!open) {
 			Open(time_at(rows.begin), rows.first_row);
@@ -62,8 +73,13 @@ private:
 		auto previous = last;
 		for (auto position = rows.begin; position < rows.end; position++) {
 			auto time = time_at(position);
-			// unsigned arithmetic: the distance of two times always fits, and a step back is never a gap
-			if (static_cast<uint64_t>(time) - static_cast<uint64_t>(previous) > gap && time > previous) {
+			auto earlier = DESCENDS ? time : previous;
+			auto later = DESCENDS ? previous : time;
+			// unsigned arithmetic: the distance of two times always fits
+			if (static_cast<uint64_t>(later) - static_cast<uint64_t>(earlier) > gap || later < earlier) {
+				if (later < earlier) {
+					ThrowGoesBack();
+				}
 				last = previous;
 				Close(output, rows.RowNumber(position));
 				Open(time, rows.RowNumber(position));
@@ -82,8 +98,16 @@ private:
 
 	void Close(ProcessorOutput &output, idx_t end_row) {
 		output.EmitRows(first_row, end_row - first_row);
-		output.SetProper<T>(0, static_cast<T>(start));
-		output.SetProper<T>(1, static_cast<T>(last));
+		output.SetProper<T>(0, static_cast<T>(bound.descends ? last : start));
+		output.SetProper<T>(1, static_cast<T>(bound.descends ? start : last));
+	}
+
+	//! Only without ORDER BY; what it asks for is verified before.
+	[[noreturn]] void ThrowGoesBack() const {
+		throw InvalidInputException(
+		    "SESSION: the time column [%s] goes back from one row to the next. Order the input by "
+		    "it: DATA => ... ORDER BY %s",
+		    bound.time_name, bound.time_name);
 	}
 
 	const BoundSession &bound;
@@ -109,10 +133,11 @@ SessionFunction::SessionFunction() {
 }
 
 unique_ptr<BoundProcessor> SessionFunction::Bind(ClientContext &context, const BoundArguments &arguments) const {
-	auto time = arguments.Time("TIMECOL");
+	auto time = arguments.TimeInOrder("TIMECOL");
 	auto result = make_uniq<BoundSession>();
 	result->time_name = arguments.Table().names[time.column];
 	result->time_type = time.type;
+	result->descends = arguments.Descends();
 	result->gap = time.Span(name, "GAP", arguments.Get("GAP"));
 	result->names = {"window_start", "window_end"};
 	result->types = {time.type, time.type};

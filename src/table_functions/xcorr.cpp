@@ -115,7 +115,7 @@ XcorrFunction::XcorrFunction() {
 
 unique_ptr<BoundProcessor> XcorrFunction::Bind(ClientContext &context, const BoundArguments &arguments) const {
 	auto time = arguments.Time("TIMECOL");
-	arguments.RequireOrderedBy("TIMECOL");
+	arguments.RequireOrderedBy("TIMECOL", time.column);
 	auto &table = arguments.Table();
 	auto columns = ParticipatingColumns::Numeric(arguments, time.column);
 	if (columns.size() != 2) {

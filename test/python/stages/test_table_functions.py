@@ -1,5 +1,6 @@
 """Table functions inside stages: hashed once by their partition set, fused where sets agree; regions stay put."""
 
+import duckdb
 import merganser
 import pytest
 
@@ -131,3 +132,40 @@ def test_columns_that_are_compared_by_another_value(connection, pass_through):
                         DATA => TABLE(SELECT device, time, v FROM {table}) PARTITION BY device ORDER BY time,
                         TIMECOL => 'time', SIZE => 100)"""
     assert check(connection, query)[0][0] == 4
+
+
+NUMBERED = """SELECT window_index, v FROM CAPACITY(
+                  DATA => (SELECT v FROM file WHERE v % 3 <> 0 UNION ALL SELECT v FROM {second}){partition},
+                  SIZE => 100)"""
+
+
+@pytest.mark.parametrize("second", ["file", "rows"])
+@pytest.mark.parametrize("partition", ["", " PARTITION BY v"])
+def test_without_order_by_rows_keep_the_order_they_are_produced_in(connection, second, partition):
+    numbered = NUMBERED.format(second=second, partition=partition)
+    query = f"SELECT * FROM ({numbered}) JOIN (SELECT v, count(*) AS n FROM file GROUP BY v) USING (v)"
+    stages = check(connection, query)
+    assert "in the order they are produced in, in one task" in " ".join(reason for _, _, _, reason in stages)
+
+
+def test_without_order_by_a_query_shared_between_stages_is_not_staged(connection):
+    query = """WITH shared AS MATERIALIZED (SELECT v FROM file)
+               SELECT * FROM CAPACITY(DATA => shared, SIZE => 100) UNION ALL SELECT -1, v FROM shared"""
+    expected = connection.execute(query).fetchall()
+    connection.execute("SET merganser_runner = 'local'")
+    assert "Staged Query" not in connection.execute(f"EXPLAIN {query}").fetchall()[0][1]
+    assert connection.execute(query).fetchall() == expected
+
+
+def test_one_partition_of_several_aggregates(connection):
+    query = """SELECT count(*), max(window_index) FROM CAPACITY(DATA => (
+                   SELECT max(v) FROM file UNION ALL SELECT min(v) FROM file UNION ALL SELECT count(*) FROM file),
+                   SIZE => 2)"""
+    connection.execute("SET merganser_runner = 'local'")
+    assert connection.execute(query).fetchall() == [(3, 1)]
+
+
+def test_without_order_by_what_has_no_order_is_refused_before_it_is_staged(connection):
+    connection.execute("SET merganser_runner = 'local'")
+    with pytest.raises(duckdb.BinderException, match="GROUP BY gives its rows in no fixed order. Add ORDER BY"):
+        connection.execute("FROM VARIATION(DATA => (SELECT v, count(*) FROM file GROUP BY v), COL => 'v')")

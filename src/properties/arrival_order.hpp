@@ -1,0 +1,41 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// properties/arrival_order.hpp
+//
+// In which order the rows of a piece of plan arrive, all of them, where no ORDER BY asks for one:
+//   NONE         any, and another one at the next run: what hashes, joins or exchanges rows between threads gives
+//   AS_PRODUCED  that of the files, tables and branches below, one after the other: what DuckDB keeps at every number of
+//                threads while preserve_insertion_order is on
+//   FIXED        sorted, or one row: kept whatever the setting is. Rows that tie in a sort may come in either order.
+// Rows that come from two pieces, one after the other, have the weaker of their orders. Nothing follows from an order
+// for the rows of one partition but that they have it too.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "settings.hpp"
+
+namespace merganser {
+
+enum class ArrivalOrderKind : uint8_t { NONE, AS_PRODUCED, FIXED };
+
+struct ArrivalOrder {
+	ArrivalOrderKind kind = ArrivalOrderKind::NONE;
+	//! NONE: the operator that gives rows in any order.
+	string lost_by;
+
+	static ArrivalOrder LostBy(string name) {
+		return {ArrivalOrderKind::NONE, std::move(name)};
+	}
+	//! Of the rows of both, one after the other.
+	static const ArrivalOrder &Weaker(const ArrivalOrder &left, const ArrivalOrder &right) {
+		return right.kind < left.kind ? right : left;
+	}
+	//! Whether it is the same at every run.
+	bool IsKept(bool preserve_insertion_order) const {
+		return kind == ArrivalOrderKind::FIXED || (kind == ArrivalOrderKind::AS_PRODUCED && preserve_insertion_order);
+	}
+};
+
+} // namespace merganser
