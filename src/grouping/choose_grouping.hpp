@@ -15,11 +15,11 @@
 // what is assumed about a fused input is what that input really delivers, never what this call would like. A subset or
 // a superset of the input's partition set is not fused: neither is clustered.
 //
-// What is relied on: a call's stream is clustered by its partition set, ordered within each partition, and nothing between
-// that stream and the operator which arranged it reorders rows. The last is made true by hold_nothing_back.hpp. One
-// partition has one stream: fused and region-local calls stand in the one pipeline of a scan or a sort, and where several
-// pipelines lie below a call without PARTITION BY, one_stream.hpp ends them. All of it is verified while rows stream by:
-// input_verification.hpp.
+// What is relied on: a call's stream is clustered by its partition set, ordered within each partition, and nothing
+// between that stream and the operator which arranged it reorders rows. The last is made true by hold_nothing_back.hpp.
+// One partition has one stream: fused and region-local calls stand in the one pipeline of a scan or a sort, and where
+// several pipelines lie below a call without PARTITION BY, one_stream.hpp ends them. All of it is verified while rows
+// stream by: input_verification.hpp.
 //===----------------------------------------------------------------------===//
 
 #pragma once

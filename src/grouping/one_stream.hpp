@@ -3,14 +3,14 @@
 //
 // grouping/one_stream.hpp
 //
-// Problem: a call without PARTITION BY and without ORDER BY is one partition, but below it may lie several pipelines, each
-// of which would run the call by itself:
+// Problem: a call without PARTITION BY and without ORDER BY is one partition, but below it may lie several pipelines,
+// each of which would run the call by itself:
 //   CAPACITY(DATA => (SELECT i FROM a UNION ALL SELECT i FROM b), SIZE => 4)      counts a, and then b from 0 again
 // The same for FULL and RIGHT JOIN, whose unmatched rows come in a pipeline of their own, and for GROUPING SETS.
 //
 // This operator ends all of them, and begins the one pipeline in which the call runs. Rows keep the order in which they
-// are produced (arrival_of_input.hpp), as in DuckDB's result collector: where every source below numbers what it gives, by
-// that number (batch index), with all threads; else one thread runs the pipelines below one after the other. Filters
+// are produced (arrival_of_input.hpp), as in DuckDB's result collector: where every source below numbers what it gives,
+// by that number (batch index), with all threads; else one thread runs the pipelines below one after the other. Filters
 // below hold nothing back, so that no order depends on what the setting preserve_insertion_order is when the plan runs.
 // Where no order is kept, rows are gathered as they come. They are held once, and spill under memory_limit.
 //===----------------------------------------------------------------------===//
@@ -27,8 +27,8 @@ class PhysicalOneStream : public PhysicalOperator {
 public:
 	PhysicalOneStream(PhysicalPlan &plan, ClientContext &context, PhysicalOperator &input, bool keeps_order);
 
-	//! False where the rows of `input` come in one pipeline anyway, in the order in which they are produced if one thread
-	//! runs it. Its operators are made to hold nothing back.
+	//! False where the rows of `input` come in one pipeline anyway, in the order in which they are produced if one
+	//! thread runs it. Its operators are made to hold nothing back.
 	static bool IsNeeded(PhysicalOperator &input);
 
 	string GetName() const override {

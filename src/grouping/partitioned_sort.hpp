@@ -12,8 +12,8 @@
 // sorted by a hash of them:
 //   sort key (tag1, tag2, tag3, time), compared as bytes in memory   becomes   (hash(tag1, tag2, tag3), time), 18 bytes
 // Sound: rows of one partition have one hash, and a sorted bin is handed out only after a pass over it found that no
-// two partitions share a hash; a bin in which two do is sorted again by the columns themselves. The pass, which bins that
-// are sorted by the columns get too, also verifies that partitions ascend, so that none comes twice.
+// two partitions share a hash; a bin in which two do is sorted again by the columns themselves. The pass, which bins
+// that are sorted by the columns get too, also verifies that partitions ascend, so that none comes twice.
 //
 // A call without ORDER BY takes the rows of a partition in the order in which they are produced. Then rows get two
 // columns more, which they are sorted by: the number DuckDB gives the batch a row comes in (batch index) and the row's

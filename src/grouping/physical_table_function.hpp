@@ -4,8 +4,8 @@
 // grouping/physical_table_function.hpp
 //
 // Runs a table function inside a pipeline. Its input arrives clustered and ordered, from whatever grouping stands below
-// it (none when fused), which is verified (input_verification.hpp); every thread has a stream and a processor of its own.
-// Not parallel where one partition, or a function that cannot be split, must see the whole input.
+// it (none when fused), which is verified (input_verification.hpp); every thread has a stream and a processor of its
+// own. Not parallel where one partition, or a function that cannot be split, must see the whole input.
 //===----------------------------------------------------------------------===//
 
 #pragma once

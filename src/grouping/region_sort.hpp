@@ -9,10 +9,10 @@
 //     SESSION <- REGION_SORT <- Projection <- REGION_SCAN     one pipeline per region
 // Stands between the region scan and the function, in their pipeline: every thread gathers the rows of its region,
 // sorts them by partition and then by the call's ORDER BY when the region ends, and hands them on before the next
-// region begins. Without ORDER BY, rows of a partition keep the order the region has them in: they are numbered, and sorted
-// by the number last. Nothing is hashed or exchanged between threads. At most one region per thread is held, and DuckDB's
-// sort writes it to disk under memory_limit. Limit: one thread per region, so a region much larger than the others is
-// better hashed (choose_grouping.cpp sees to that).
+// region begins. Without ORDER BY, rows of a partition keep the order the region has them in: they are numbered, and
+// sorted by the number last. Nothing is hashed or exchanged between threads. At most one region per thread is held, and
+// DuckDB's sort writes it to disk under memory_limit. Limit: one thread per region, so a region much larger than the
+// others is better hashed (choose_grouping.cpp sees to that).
 //===----------------------------------------------------------------------===//
 
 #pragma once

@@ -5,8 +5,8 @@
 //
 // In which order the rows of a piece of plan arrive, all of them, where no ORDER BY asks for one:
 //   NONE         any, and another one at the next run: what hashes, joins or exchanges rows between threads gives
-//   AS_PRODUCED  that of the files, tables and branches below, one after the other: what DuckDB keeps at every number of
-//                threads while preserve_insertion_order is on
+//   AS_PRODUCED  that of the files, tables and branches below, one after the other: what DuckDB keeps at every number
+//                of threads while preserve_insertion_order is on
 //   FIXED        sorted, or one row: kept whatever the setting is. Rows that tie in a sort may come in either order.
 // Rows that come from two pieces, one after the other, have the weaker of their orders. Nothing follows from an order
 // for the rows of one partition but that they have it too.

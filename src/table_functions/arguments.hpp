@@ -67,8 +67,8 @@ public:
 	//! The column that a COLUMN parameter names, which has to hold times: TIMESTAMP in any precision, with or without
 	//! zone, DATE or an integer type.
 	TimeColumn Time(const string &parameter) const;
-	//! The same for functions that go through times in their order: where `parameter` is not passed, the single ORDER BY
-	//! item if it holds times, else the default. Where there is an ORDER BY, this column has to lead it.
+	//! The same for functions that go through times in their order: where `parameter` is not passed, the single ORDER
+	//! BY item if it holds times, else the default. Where there is an ORDER BY, this column has to lead it.
 	TimeColumn TimeInOrder(const string &parameter) const;
 	//! Whether ORDER BY leads with descending values.
 	bool Descends() const;
