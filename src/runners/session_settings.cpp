@@ -63,6 +63,17 @@ void AddChanged(ClientContext &context, const string &name, vector<pair<string, 
 	}
 }
 
+//! Its default is that of the machine, and workers may be on others.
+void AddOfThisMachine(ClientContext &context, const string &name, vector<pair<string, string>> &result) {
+	auto is_there = std::any_of(result.begin(), result.end(), [&](const pair<string, string> &setting) {
+		return StringUtil::CIEquals(setting.first, name);
+	});
+	Value value;
+	if (!is_there && context.TryGetCurrentSetting(Identifier(name), value) && !value.IsNull()) {
+		result.emplace_back(name, value.ToSQLString());
+	}
+}
+
 vector<pair<string, string>> AllChanged(ClientContext &context, bool confidential) {
 	vector<pair<string, string>> result;
 	auto add = [&](const string &name, bool of_extension) {
@@ -109,7 +120,11 @@ string SessionSettings::Restriction(ClientContext &context) {
 }
 
 vector<pair<string, string>> SessionSettings::Changed(ClientContext &context) {
-	return AllChanged(context, false);
+	auto result = AllChanged(context, false);
+	for (auto name : {"TimeZone", "Calendar"}) {
+		AddOfThisMachine(context, name, result);
+	}
+	return result;
 }
 
 vector<pair<string, string>> SessionSettings::Confidential(ClientContext &context) {

@@ -6,6 +6,8 @@
 #include "duckdb/planner/expression_iterator.hpp"
 #include "duckdb/planner/logical_operator_visitor.hpp"
 
+#include <cstring>
+
 namespace merganser {
 
 namespace {
@@ -94,6 +96,18 @@ void AddPlace(ErrorData &error, const vector<Cast> &casts) {
 	}
 }
 
+//! Two lines, the second with the marks below the first. A worker may have added what follows.
+string WithoutExcerpt(const string &message, bool &found) {
+	auto start = message.rfind(EXCERPT);
+	found = start != string::npos;
+	if (!found) {
+		return message;
+	}
+	auto marks = message.find('\n', start + strlen(EXCERPT));
+	auto end = marks == string::npos ? marks : message.find('\n', marks + 1);
+	return message.substr(0, start) + (end == string::npos ? string() : message.substr(end));
+}
+
 ErrorData NameColumn(ExceptionType type, const string &message, const QueryStages &stages) {
 	auto source = message.rfind(SOURCE);
 	auto named = message.substr(0, source);
@@ -124,9 +138,9 @@ string NameDivision(const string &message, const QueryStages &stages) {
 } // namespace
 
 void StageError::Throw(const ErrorData &error, const QueryStages &stages) {
-	auto excerpt = error.RawMessage().rfind(EXCERPT);
-	auto message = NameDivision(error.RawMessage().substr(0, excerpt), stages);
-	if (excerpt != string::npos && error.Type() == ExceptionType::CONVERSION) {
+	auto had_place = false;
+	auto message = NameDivision(WithoutExcerpt(error.RawMessage(), had_place), stages);
+	if (had_place && error.Type() == ExceptionType::CONVERSION) {
 		NameColumn(error.Type(), message, stages).Throw();
 	}
 	auto is_changed = message != error.RawMessage() || error.ExtraInfo().count("position") > 0;

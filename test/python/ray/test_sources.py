@@ -116,3 +116,13 @@ def test_a_function_of_this_process(session, within):
     assert within(60, session.execute(query).fetchall) == [(sum(i // 2 for i in range(10000)),)]
     assert "the function half was registered in this process only" in reasons(session, query)
     assert "registered in this process" not in reasons(session, "SELECT sum(i // 2) FROM t")
+
+
+def test_the_time_zone_of_this_machine(session, tasks, within):
+    (zone,) = session.execute("SELECT current_setting('TimeZone')").fetchone()
+    query = "SELECT count(*), max(strftime(make_timestamptz(i), '%H:%M')) FROM t"
+    session.execute("SET merganser_runner = ''")
+    expected = session.execute(query).fetchall()
+    session.execute("SET merganser_runner = 'ray'")
+    assert within(60, session.execute(query).fetchall) == expected
+    assert tasks and all(task.settings["TimeZone"] == f"'{zone}'" for task in tasks)
