@@ -23,6 +23,7 @@
 #include "settings.hpp"
 #include "runners/files_format.hpp"
 #include "runners/run_in_stages.hpp"
+#include "stages/slice_scan.hpp"
 #include "syntax/grammar.hpp"
 #include "table_functions/list_table_functions.hpp"
 #include "grouping/table_function_binding.hpp"
@@ -49,6 +50,7 @@ static void Load(ExtensionLoader &loader) {
 	ExchangeCopy::Register(loader);         // what a stage writes
 	FilesFormat::Register(loader);          // what the last one writes for COPY
 	ExchangeScan::Register(loader);         // what the next stage reads
+	SliceScan::Register(loader);            // what a task reads of a scan of files
 	ExchangePartitions::Register(loader);   // how much that is
 	SessionSecrets::Register(loader);       // what a task needs to read its files
 	RunInStages::Register(loader);          // on the optimised plan, after everything that changes it

@@ -2,6 +2,7 @@
 
 #include "exchange/exchange_compression.hpp"
 #include "exchange/partitioned_rows.hpp"
+#include "file_version.hpp"
 
 #include "duckdb/catalog/catalog.hpp"
 #include "duckdb/catalog/catalog_entry/copy_function_catalog_entry.hpp"
@@ -211,6 +212,7 @@ void Finalize(ClientContext &context, FunctionData &bind_data, GlobalFunctionDat
 	if (data.keys.empty() && !data.number.IsValid()) {
 		file.SpreadBlocks();
 	}
+	OpenedFiles::Check(context); // only now: rows of another version must not count
 	file.Finish();
 }
 

@@ -18,11 +18,12 @@
 //
 // How a stage runs (stage_tasks.hpp), the same whenever it is asked:
 //   { "tasks": [["COPY (... merganser_exchange(", {"files": "merganser_stage_3"}, ...)) TO ", {"target": true}, ...]],
+//     "lists": [{"merganser_scan_3_files": [{"filename": "...", "bytes": 4711, ...}, ...]}, ...],
 //     "inputs": [{"name": "merganser_stage_3", "stage": 3, "all": false}, {..., "sent": 0, ...}],
 //     "scanned_rows": 100, "decisions": ["..."] }
-// Each task is its statement in pieces: text, the list of the exchange files of an input, the file to write. A stage
-// another one computes has no tasks. Nothing is returned for a query that has ended, {"error": "..."} for a stage whose
-// time has not come.
+// Each task is its statement in pieces: text, the list of the exchange files of an input, the file to write; and the
+// variables it has to set first, lists of files too long for SQL. A stage another one computes has no tasks. Nothing is
+// returned for a query that has ended, {"error": "..."} for a stage whose time has not come.
 //
 // The outcome is {"files": ["<exchange file>", ...], "report": {...}}, files of the last stage in the order of its
 // tasks, or {"error": {"type": "Conversion", "message": "..."}, "report": {...}} with DuckDB's name of the error. The

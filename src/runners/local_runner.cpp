@@ -23,15 +23,11 @@ void Run(Connection &connection, const string &sql) {
 	}
 }
 
-//! File lists that the SQL of the tasks refers to.
-void SetLists(ClientConfig &config, const QueryStages &query) {
-	for (auto &stage : query.stages) {
-		for (auto &scan : stage->scans) {
-			for (auto &list : scan.lists) {
-				vector<Value> paths(list.paths.begin(), list.paths.end());
-				config.SetUserVariable(list.variable, Value::LIST(LogicalType::VARCHAR, std::move(paths)));
-			}
-		}
+//! File lists that the SQL of a task refers to.
+void SetLists(Connection &connection, vector<FileList> lists) {
+	auto &config = ClientConfig::GetConfig(*connection.context);
+	for (auto &list : lists) {
+		config.SetUserVariable(list.variable, Value::LIST(std::move(list.files)));
 	}
 }
 
@@ -44,9 +40,8 @@ bool MayKeepFooters(ClientContext &context) {
 	       context.TryGetCurrentSetting("enable_geoparquet_conversion", geometries) && geometries.GetValue<bool>();
 }
 
-unique_ptr<Connection> Connect(const SessionConnection &session, const QueryStages &query) {
+unique_ptr<Connection> Connect(const SessionConnection &session) {
 	auto result = session.Open();
-	SetLists(ClientConfig::GetConfig(*result->context), query);
 	if (MayKeepFooters(*result->context)) {
 		Run(*result, StringUtil::Format("SET %s = true", METADATA_CACHE));
 	}
@@ -251,11 +246,12 @@ vector<string> LocalRunner::RunTasks(const Stage &stage, const StageDecision &de
 		try {
 			auto &connection = connections[of_thread];
 			if (!connection) {
-				connection = Connect(session, *run.stages);
+				connection = Connect(session);
 			}
 			stage_run.Uses(*connection);
 			for (auto task = stage_run.NextTask(); task < count && !stage_run.Stopped(); task = stage_run.NextTask()) {
 				auto sql = Sql(stage, decision, task, targets[task]);
+				SetLists(*connection, tasks.Lists(stage.number, task));
 				stage_run.TaskEnds(task, RunTask(*connection, sql, targets[task]));
 				ended_shares += decision.tasks[task].Count();
 			}

@@ -9,22 +9,6 @@ namespace merganser {
 
 namespace {
 
-void AddLists(JsonDocument &document, yyjson_mut_val *root, const QueryStages &stages) {
-	auto lists = yyjson_mut_obj_add_obj(document.Get(), root, "lists");
-	for (auto &stage : stages.stages) {
-		for (auto &scan : stage->scans) {
-			for (auto &list : scan.lists) {
-				auto name = yyjson_mut_strncpy(document.Get(), list.variable.c_str(), list.variable.size());
-				auto paths = yyjson_mut_arr(document.Get());
-				for (auto &path : list.paths) {
-					yyjson_mut_arr_add_strncpy(document.Get(), paths, path.c_str(), path.size());
-				}
-				yyjson_mut_obj_put(lists, name, paths);
-			}
-		}
-	}
-}
-
 void AddDatabases(JsonDocument &document, yyjson_mut_val *root, const QueryStages &stages) {
 	auto list = yyjson_mut_obj_add_arr(document.Get(), root, "databases");
 	unordered_set<string> added;
@@ -74,7 +58,6 @@ string PlanDocument::Write(const string &runner, const QueryRun &run, const Stag
 		yyjson_mut_obj_add(settings, name, value);
 	}
 	document.AddTexts(root, "extensions", SessionSettings::Extensions(run.context));
-	AddLists(document, root, *run.stages);
 	AddDatabases(document, root, *run.stages);
 	auto stages = yyjson_mut_obj_add_arr(document.Get(), root, "stages");
 	for (auto &stage : run.stages->stages) {

@@ -9,7 +9,6 @@
 //     "sent": ["<file>", ...],                        files the session wrote
 //     "settings": {"TimeZone": "'Asia/Tokyo'", ...},  what SET of the session changed and tasks must know, as SQL
 //     "extensions": ["spatial", ...],                 loaded in the session, not part of DuckDB
-//     "lists": {"merganser_files_3_1": ["<file>", ...]},   variables a task sets: file lists too long for SQL
 //     "databases": [{"name": "merganser_1f0c...", "path": "<file>", "bytes": 100, "changed": 1796040000000000000}],
 //                                                     to attach for reading, if size and time (ns) are these
 //     "stages": [{ "stage": 1, "sql": "SELECT ...", "tasks": 8, "partitions": 8,

@@ -56,6 +56,35 @@ void AddStatement(JsonDocument &document, yyjson_mut_val *list, const vector<Sql
 	}
 }
 
+void AddFile(JsonDocument &document, yyjson_mut_val *list, const Value &file) {
+	auto object = yyjson_mut_arr_add_obj(document.Get(), list);
+	auto &names = StructType::GetChildTypes(file.type());
+	auto &values = StructValue::GetChildren(file);
+	for (idx_t i = 0; i < values.size(); i++) {
+		auto name = names[i].first.GetIdentifierName();
+		auto key = yyjson_mut_strncpy(document.Get(), name.c_str(), name.size());
+		if (values[i].type().id() == LogicalTypeId::VARCHAR) {
+			auto &text = StringValue::Get(values[i]);
+			yyjson_mut_obj_add(object, key, yyjson_mut_strncpy(document.Get(), text.c_str(), text.size()));
+		} else {
+			yyjson_mut_obj_add(object, key, yyjson_mut_sint(document.Get(), BigIntValue::Get(values[i])));
+		}
+	}
+}
+
+//! {"merganser_scan_3_files": [{"filename": "...", ...}, ...]} of one task.
+void AddLists(JsonDocument &document, yyjson_mut_val *tasks, const vector<FileList> &lists) {
+	auto object = yyjson_mut_arr_add_obj(document.Get(), tasks);
+	for (auto &list : lists) {
+		auto name = yyjson_mut_strncpy(document.Get(), list.variable.c_str(), list.variable.size());
+		auto files = yyjson_mut_arr(document.Get());
+		for (auto &file : list.files) {
+			AddFile(document, files, file);
+		}
+		yyjson_mut_obj_add(object, name, files);
+	}
+}
+
 void AddInput(JsonDocument &document, yyjson_mut_val *list, const TaskRelation &relation) {
 	auto object = yyjson_mut_arr_add_obj(document.Get(), list);
 	document.AddText(object, "name", relation.name);
@@ -266,11 +295,29 @@ vector<SqlPart> StageTasks::Sql(idx_t number, idx_t task) const {
 	return result;
 }
 
+vector<FileList> StageTasks::Lists(idx_t number, idx_t task) const {
+	auto &stage = query->Get(number);
+	auto &decision = decisions.at(number);
+	vector<FileList> result;
+	for (auto &relation : decision.relations) {
+		if (relation.scan) {
+			for (auto &list : relation.scan->Lists(decision.tasks[task], stage.tasks)) {
+				result.push_back(std::move(list));
+			}
+		}
+	}
+	return result;
+}
+
 void StageTasks::WriteJson(idx_t number, JsonDocument &document) {
 	auto &decision = Decide(number);
 	auto list = yyjson_mut_obj_add_arr(document.Get(), document.Root(), "tasks");
 	for (idx_t task = 0; task < decision.tasks.size(); task++) {
 		AddStatement(document, list, Sql(number, task));
+	}
+	auto lists = yyjson_mut_obj_add_arr(document.Get(), document.Root(), "lists");
+	for (idx_t task = 0; task < decision.tasks.size(); task++) {
+		AddLists(document, lists, Lists(number, task));
 	}
 	auto inputs = yyjson_mut_obj_add_arr(document.Get(), document.Root(), "inputs");
 	for (auto &relation : decision.relations) {

@@ -85,6 +85,8 @@ public:
 	const StageDecision &Decide(idx_t stage);
 	//! COPY (WITH ... FROM (<SQL of the stage>)) TO <target> (...); the stage is decided.
 	vector<SqlPart> Sql(idx_t stage, idx_t task) const;
+	//! What it has in variables.
+	vector<FileList> Lists(idx_t stage, idx_t task) const;
 
 	//! The decision with the statements, as foreign_runner.hpp describes it.
 	string ToJson(idx_t stage);

@@ -45,9 +45,13 @@ Partitioning StagePlanner::ReadSlices(LogicalGet &get, SlicedScan scan) {
 	scan.name = SlicedFiles::Relation(get);
 	scan.column_names = get.names;
 	scan.column_types = get.returned_types;
-	if (scan.by_row_id) {
-		scan.column_names.emplace_back("rowid");
-		scan.column_types.push_back(LogicalType::ROW_TYPE);
+	for (auto &name : scan.virtual_columns) {
+		for (auto &column : get.virtual_columns) {
+			if (column.second.name == Identifier(name)) {
+				scan.column_names.emplace_back(name);
+				scan.column_types.push_back(column.second.type);
+			}
+		}
 	}
 	sliced.emplace(&get, std::move(scan));
 	SlicedFiles::ReadSlice(get);

@@ -30,7 +30,12 @@ private:
 //! which files it pruned, and there is none of a CSV scan.
 unique_ptr<LogicalOperator> CopyOfFileScan(const LogicalGet &scan) {
 	auto bind_data = make_uniq<MultiFileBindData>();
-	bind_data->file_list = scan.bind_data->Cast<MultiFileBindData>().file_list;
+	auto &original = scan.bind_data->Cast<MultiFileBindData>();
+	bind_data->file_list = original.file_list;
+	bind_data->names = original.names;
+	bind_data->types = original.types;
+	bind_data->file_options = original.file_options;
+	bind_data->reader_bind = original.reader_bind;
 	auto function = scan.function;
 	function.cardinality = nullptr;
 	function.get_bind_info = nullptr;

@@ -1,8 +1,12 @@
 #include "stages/sliced_files.hpp"
 
 #include "session_connection.hpp"
+#include "stages/slice_scan.hpp"
 
+#include "duckdb/common/hive_partitioning.hpp"
+#include "duckdb/common/multi_file/multi_file_reader.hpp"
 #include "duckdb/common/multi_file/multi_file_states.hpp"
+#include "duckdb/common/path.hpp"
 #include "duckdb/parser/tableref/basetableref.hpp"
 
 namespace merganser {
@@ -17,151 +21,197 @@ TableFunctionToSQLResult ReadRelation(ClientContext &context, const LogicalGet &
 	return result;
 }
 
-bool IsParquet(const LogicalGet &get) {
-	auto name = get.function.GetName().GetIdentifierName();
-	return name == "read_parquet" || name == "parquet_scan";
+string NameOf(const LogicalGet &get) {
+	return get.function.GetName().GetIdentifierName();
 }
 
-//! Rows that cannot be read go to tables of the session.
-bool StoresRejects(const LogicalGet &get) {
-	for (auto &parameter : get.named_parameters) {
-		auto name = parameter.first.GetIdentifierName();
-		if (name == "store_rejects" || StringUtil::StartsWith(name, "rejects_")) {
+bool IsParquet(const LogicalGet &get) {
+	return SliceScan::IsParquet(NameOf(get));
+}
+
+//! Files of text, which are divided file by file.
+bool IsText(const LogicalGet &get) {
+	return SliceScan::IsText(NameOf(get));
+}
+
+//! Options that only the session can fulfil: it has the keys, and the table of rejects.
+bool HasOptionsOfTheSession(const LogicalGet &get) {
+	for (auto &option : get.named_parameters) {
+		auto name = StringUtil::Lower(option.first.GetIdentifierName());
+		if (name == "encryption_config" || name == "store_rejects" || StringUtil::StartsWith(name, "rejects_")) {
 			return true;
 		}
 	}
 	return false;
 }
 
-//! Files of text, which are divided file by file.
-bool IsText(const LogicalGet &get) {
-	static const unordered_set<string> names {"read_csv",       "read_csv_auto", "read_json",
-	                                          "read_json_auto", "read_ndjson",   "read_ndjson_auto"};
-	return names.count(get.function.GetName().GetIdentifierName()) > 0 && !StoresRejects(get);
+//! Paths, not files with options of their own.
+bool IsGivenByPaths(const Value &files) {
+	auto &type = files.type();
+	return type.id() == LogicalTypeId::VARCHAR ||
+	       (type.id() == LogicalTypeId::LIST && ListType::GetChildType(type).id() == LogicalTypeId::VARCHAR);
 }
 
-//! More paths than these are not written into SQL.
-const idx_t MOST_PATHS = 64;
+bool HasColumn(const LogicalGet &get, const string &name) {
+	return std::find(get.names.begin(), get.names.end(), Identifier(name)) != get.names.end();
+}
 
-string Source(const LogicalGet &get, const string &files) {
-	auto result = "system.main." + get.function.GetName().GetIdentifierName() + "(" + files;
+bool ReadsRowNumbers(const LogicalGet &get) {
+	return get.bind_data->Cast<MultiFileBindData>().reader_bind.file_row_number_idx.IsValid() ||
+	       !HasColumn(get, "file_row_number");
+}
+
+//! The virtual columns that are read, or nothing where a slice has others than the scan.
+optional<vector<string>> VirtualColumns(const LogicalGet &get) {
+	vector<string> result;
+	for (auto &column : get.GetColumnIds()) {
+		if (!column.IsVirtualColumn() || column.IsEmptyColumn()) {
+			continue;
+		}
+		auto entry = get.virtual_columns.find(column.GetPrimaryIndex());
+		if (column.GetPrimaryIndex() == MultiFileReader::COLUMN_IDENTIFIER_FILE_INDEX ||
+		    entry == get.virtual_columns.end() || HasColumn(get, entry->second.name.GetIdentifierName())) {
+			return {};
+		}
+		result.push_back(entry->second.name.GetIdentifierName());
+	}
+	return result;
+}
+
+bool ReadsFilename(const LogicalGet &get) {
+	if (get.bind_data->Cast<MultiFileBindData>().file_options.filename) {
+		return true;
+	}
+	auto &columns = get.GetColumnIds();
+	return std::any_of(columns.begin(), columns.end(), [](const ColumnIndex &column) {
+		return column.GetPrimaryIndex() == MultiFileReader::COLUMN_IDENTIFIER_FILENAME;
+	});
+}
+
+//! Where every process finds the file.
+string AbsolutePath(const string &path) {
+	auto parsed = Path::FromString(path);
+	return parsed.IsAbsolute() || !parsed.IsLocal() ? path : FileSystem::GetWorkingDirectory() + "/" + path;
+}
+
+//! Whether what a scan reads of a path is the same of its absolute path.
+bool MayBeAbsolute(const LogicalGet &get, const string &path) {
+	auto absolute = AbsolutePath(path);
+	if (absolute == path) {
+		return true;
+	}
+	auto hive = get.bind_data->Cast<MultiFileBindData>().file_options.hive_partitioning;
+	return !ReadsFilename(get) && (!hive || HivePartitioning::Parse(path) == HivePartitioning::Parse(absolute));
+}
+
+//! DuckDB has listed a regular file, or it is one elsewhere; not a pipe, which can be read once.
+bool MayBeReadAgain(const OpenFileInfo &file) {
+	return file.extended_info || !Path::FromString(file.path).IsLocal();
+}
+
+string Source(const LogicalGet &get) {
+	auto result = "system.main." + NameOf(get) + "(" + get.parameters[0].ToSQLString();
 	for (auto &parameter : get.named_parameters) {
 		result += ", " + parameter.first.GetIdentifierName() + " := " + parameter.second.ToSQLString();
 	}
 	return result + ")";
 }
 
-//! Reads the footers on a connection of its own: this one is planning a statement.
-unordered_map<string, SlicedScan::File> ReadFooters(ClientContext &context, const vector<OpenFileInfo> &files) {
-	vector<Value> paths;
+vector<FileVersion> Versions(ClientContext &context, const vector<OpenFileInfo> &files) {
+	vector<FileVersion> result;
 	for (auto &file : files) {
-		paths.emplace_back(file.path);
+		auto version = FileVersion::Listed(context, file, AbsolutePath(file.path));
+		if (!version) {
+			throw NotImplementedException("the size of \"%s\" is not known", file.path);
+		}
+		result.push_back(std::move(*version));
+	}
+	return result;
+}
+
+//! Rows and row groups of each file. Read on a connection of its own: this one is planning a statement.
+vector<SlicedScan::File> ReadFooters(ClientContext &context, const vector<FileVersion> &versions) {
+	vector<Value> paths;
+	for (auto &version : versions) {
+		paths.push_back(Value::STRUCT({{OpenFileInfo::PATH_FIELD, Value(version.path)}}));
 	}
 	auto connection = SessionConnection::Open(context);
 	auto footers = connection->Query("SELECT file_name, num_rows, num_row_groups FROM parquet_file_metadata(" +
-	                                 Value::LIST(LogicalType::VARCHAR, paths).ToSQLString() + ")");
+	                                 Value::LIST(std::move(paths)).ToSQLString() + ")");
 	if (footers->HasError()) {
 		footers->ThrowError();
 	}
-	unordered_map<string, SlicedScan::File> result;
+	unordered_map<string, SlicedScan::File> by_path;
 	for (auto &row : *footers) {
-		auto path = row.GetValue<string>(0);
-		result[path] = {path, NumericCast<idx_t>(row.GetValue<int64_t>(1)),
-		                NumericCast<idx_t>(row.GetValue<int64_t>(2))};
+		by_path[row.GetValue<string>(0)] = {
+		    NumericCast<idx_t>(row.GetValue<int64_t>(1)), NumericCast<idx_t>(row.GetValue<int64_t>(2)), 0, {}};
 	}
-	return result;
-}
-
-unordered_map<string, SlicedScan::File> ReadSizes(ClientContext &context, const vector<OpenFileInfo> &files) {
-	auto &file_system = FileSystem::GetFileSystem(context);
-	unordered_map<string, SlicedScan::File> result;
-	for (auto &file : files) {
-		auto handle = file_system.OpenFile(file, FileFlags::FILE_FLAGS_READ);
-		result[file.path] = {file.path, handle->GetFileSize(), 1};
-	}
-	return result;
-}
-
-//! In the order of the scan. A slice selects by path, so it reads a file that is listed twice as often as the whole
-//! scan does: it is listed once here.
-vector<SlicedScan::File> InOrder(const vector<OpenFileInfo> &files,
-                                 const unordered_map<string, SlicedScan::File> &by_path) {
 	vector<SlicedScan::File> result;
-	unordered_set<string> listed;
-	for (auto &file : files) {
-		auto entry = by_path.find(file.path);
-		if (entry == by_path.end()) {
-			throw NotImplementedException("the size of \"%s\" is not known", file.path);
+	for (auto &version : versions) {
+		auto footer = by_path.find(version.path);
+		if (footer == by_path.end()) {
+			throw NotImplementedException("the rows of \"%s\" are not known", version.path);
 		}
-		if (listed.insert(file.path).second) {
-			result.push_back(entry->second);
-		}
+		result.push_back(footer->second);
+		result.back().version = version;
 	}
 	return result;
 }
 
-vector<string> ListedPaths(const Value &files) {
-	vector<string> result;
-	if (files.type().id() == LogicalTypeId::LIST) {
-		for (auto &path : ListValue::GetChildren(files)) {
-			result.push_back(path.ToString());
-		}
+vector<SlicedScan::File> WholeFiles(const vector<FileVersion> &versions) {
+	vector<SlicedScan::File> result;
+	for (auto &version : versions) {
+		result.push_back({version.bytes, 1, 0, version});
 	}
 	return result;
 }
 
-//! The name of a variable that holds `paths`.
-string AddList(SlicedScan &scan, const LogicalGet &get, vector<string> paths) {
-	for (auto &list : scan.lists) {
-		if (list.paths == paths) {
-			return list.variable;
-		}
+//! As DuckDB listed them before it left out those that a filter on their paths leaves out.
+shared_ptr<MultiFileList> AllFiles(ClientContext &context, const LogicalGet &get) {
+	if (!get.extra_info.total_files.IsValid()) {
+		return get.bind_data->Cast<MultiFileBindData>().file_list;
 	}
-	auto variable = StringUtil::Format("merganser_files_%llu_%llu", get.table_index.index, scan.lists.size() + 1);
-	scan.lists.push_back({variable, std::move(paths)});
-	return variable;
+	return MultiFileReader::CreateDefault(NameOf(get))
+	    ->CreateFileList(context, get.parameters[0], FileGlobInput(FileGlobOptions::ALLOW_EMPTY));
 }
 
-void ReferToLists(SlicedScan &scan, const LogicalGet &get) {
-	auto listed = ListedPaths(get.parameters[0]);
-	if (listed.size() > MOST_PATHS) {
-		auto variable = AddList(scan, get, std::move(listed));
-		scan.source_in_tasks = Source(get, "getvariable('" + variable + "')");
+//! Files DuckDB looks at for the columns; at least two, as a file is read otherwise where it is the only one.
+vector<Value> Sample(ClientContext &context, const LogicalGet &get) {
+	auto &options = get.bind_data->Cast<MultiFileBindData>().file_options;
+	auto most =
+	    options.union_by_name ? NumericLimits<idx_t>::Maximum() : MaxValue<idx_t>(options.maximum_sample_files, 2);
+	vector<OpenFileInfo> files;
+	auto all = AllFiles(context, get);
+	MultiFileListScanData scan;
+	all->InitializeScan(scan);
+	OpenFileInfo file;
+	while (files.size() < most && all->Scan(scan, file)) {
+		files.push_back(file);
 	}
-	if (scan.files.size() > MOST_PATHS) {
-		vector<string> paths;
-		for (auto &file : scan.files) {
-			paths.push_back(file.path);
-		}
-		scan.files_variable = AddList(scan, get, std::move(paths));
+	vector<Value> result;
+	for (auto &version : Versions(context, files)) {
+		result.push_back(SliceScan::FileValue(version, optional_idx()));
 	}
+	return result;
 }
 
 } // namespace
 
 bool SlicedFiles::MaySlice(const LogicalGet &get) {
-	if (!IsParquet(get) && !IsText(get)) {
+	if ((!IsParquet(get) && !IsText(get)) || get.function.get_multi_file_reader) {
 		return false;
 	}
-	if (get.parameters.size() != 1 || !get.scan_partition_indices.empty() || get.ordinality_idx.IsValid() ||
-	    get.has_pushed_projection || get.bind_info || get.extra_info.sample_options) {
+	if (get.parameters.size() != 1 || !IsGivenByPaths(get.parameters[0]) || !get.scan_partition_indices.empty() ||
+	    get.ordinality_idx.IsValid() || get.has_pushed_projection || get.bind_info || get.extra_info.sample_options ||
+	    HasOptionsOfTheSession(get) || !VirtualColumns(get)) {
 		return false;
 	}
-	auto files = get.bind_data->Cast<MultiFileBindData>().file_list->GetTotalFileCount();
-	if (files == 0 || (IsText(get) && files == 1)) {
+	auto files = Files(get);
+	if (files.empty() || (IsText(get) && files.size() == 1)) {
 		return false;
 	}
-	for (auto &column : get.names) {
-		if (column == "filename" || column == "file_row_number") {
-			return false;
-		}
-	}
-	for (auto &column : get.GetColumnIds()) {
-		if (column.IsVirtualColumn() && !column.IsEmptyColumn()) {
-			return false;
-		}
-	}
-	return true;
+	return std::all_of(files.begin(), files.end(),
+	                   [&](const OpenFileInfo &file) { return MayBeReadAgain(file) && MayBeAbsolute(get, file.path); });
 }
 
 vector<OpenFileInfo> SlicedFiles::Files(const LogicalGet &get) {
@@ -172,13 +222,18 @@ unique_ptr<SlicedScan> SlicedFiles::TrySlice(ClientContext &context, const Logic
 	if (!MaySlice(get)) {
 		return nullptr;
 	}
-	auto files = Files(get);
+	auto versions = Versions(context, Files(get));
 	auto result = make_uniq<SlicedScan>();
 	result->rows_are_known = IsParquet(get);
-	result->whole_files = !result->rows_are_known;
-	result->files = InOrder(files, IsParquet(get) ? ReadFooters(context, files) : ReadSizes(context, files));
-	result->source = Source(get, get.parameters[0].ToSQLString());
-	ReferToLists(*result, get);
+	result->whole_files = IsText(get) || !ReadsRowNumbers(get);
+	result->files = IsParquet(get) ? ReadFooters(context, versions) : WholeFiles(versions);
+	result->source = Source(get);
+	result->function = NameOf(get);
+	result->description = SliceScan::Describe(get, IsText(get));
+	if (IsText(get)) {
+		result->sample = Sample(context, get);
+	}
+	result->virtual_columns = *VirtualColumns(get);
 	return result;
 }
 

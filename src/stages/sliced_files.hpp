@@ -3,16 +3,23 @@
 //
 // stages/sliced_files.hpp
 //
-// Problem: the tasks of a stage divide one scan. Parquet files are cut by file and row group: a slice is the whole scan
-// with
-//   WHERE filename = 'a.parquet' AND file_row_number BETWEEN 0 AND 122879
-// which DuckDB answers by opening only that file and reading only those row groups. The list of files stays whole, so
-// that the schema is the same in every task; a long one is a variable of the task's connection, written once for the
-// query, and slices select from it by position:
-//   FROM read_parquet(getvariable('merganser_files_3_1'))
-//   WHERE list_position(getvariable('merganser_files_3_1')[1:500], filename) IS NOT NULL
-// Several CSV or JSON files are cut by file. Limits: not with columns of the names filename and file_row_number, not
-// with virtual columns.
+//   SELECT g, count(*) FROM 'lake/*.parquet' GROUP BY g
+//
+// Problem: the tasks of a stage divide one scan, on machines and at times of their own. Given the pattern, a task finds
+// what is there then, in a folder of its own where the path is relative.
+//
+// The session lists the files once: absolute paths in DuckDB's order, each with its version (file_version.hpp). Parquet
+// files are cut by file and row group, several CSV or JSON files by file. A slice is
+//   SELECT * FROM merganser_slice('read_parquet', [{'filename': '/lake/a.parquet', ...}], ...)
+//   WHERE file_row_number BETWEEN 0 AND 122879
+// which opens only that file and reads only those row groups (slice_scan.hpp). More files than a few are a variable of
+// the task's connection, which has the files of the task and no others, so that a task's part of planning is as large
+// as its part of the files.
+//
+// Sound because slices are disjoint, complete and in the order of the scan, and each is read as the whole scan reads
+// it. The session reads, and sends, what a task could not read in this way: encrypted files, whose keys stay in the
+// session; pipes; CSV rejects; files given with options of their own; the virtual column file_index; filename of
+// a relative path, and hive keys where the path that became absolute has other ones.
 //===----------------------------------------------------------------------===//
 
 #pragma once

@@ -98,8 +98,9 @@ unique_ptr<SlicedScan> SlicedTables::TrySlice(ClientContext &context, const Logi
 	result->source = SQLIdentifier::ToString(attached) + "." + SQLIdentifier::ToString(table.schema.name) + "." +
 	                 SQLIdentifier::ToString(table.name);
 	auto rows = table.GetStorage().GetNextRowId();
+	result->virtual_columns.push_back("rowid");
 	result->files.push_back(
-	    {result->source, rows, (rows + DEFAULT_ROW_GROUP_SIZE - 1) / DEFAULT_ROW_GROUP_SIZE, DEFAULT_ROW_GROUP_SIZE});
+	    {rows, (rows + DEFAULT_ROW_GROUP_SIZE - 1) / DEFAULT_ROW_GROUP_SIZE, DEFAULT_ROW_GROUP_SIZE, {}});
 	return result;
 }
 

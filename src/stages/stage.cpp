@@ -1,5 +1,7 @@
 #include "stages/stage.hpp"
 
+#include "stages/slice_scan.hpp"
+
 #include "duckdb/parser/keyword_helper.hpp"
 
 namespace merganser {
@@ -8,6 +10,28 @@ namespace {
 
 string Quoted(const string &text) {
 	return "'" + StringUtil::Replace(text, "'", "''") + "'";
+}
+
+//! More files than these are not written into SQL.
+const idx_t MOST_FILES = 64;
+
+string FilesVariable(const string &scan) {
+	return scan + "_files";
+}
+
+string SampleVariable(const string &scan) {
+	return scan + "_sample";
+}
+
+string List(const vector<Value> &files, const string &variable) {
+	if (files.size() > MOST_FILES) {
+		return "system.main.getvariable(" + Quoted(variable) + ")";
+	}
+	vector<string> result;
+	for (auto &file : files) {
+		result.push_back(file.ToSQLString());
+	}
+	return "[" + StringUtil::Join(result, ", ") + "]";
 }
 
 //! Where a slice begins in `file`, moved to the start of a row group where that is fine enough.
@@ -72,52 +96,70 @@ vector<SlicedScan::Piece> SlicedScan::Pieces(const Shares &shares, idx_t of) con
 	return result;
 }
 
-//! Not IN, which DuckDB turns into a join where the list is long.
-string SlicedScan::SelectFiles(const vector<idx_t> &whole) const {
-	string paths;
-	if (files_variable.empty()) {
-		vector<string> quoted;
-		for (auto file : whole) {
-			quoted.push_back(Quoted(files[file].path));
+Value SlicedScan::FileValue(const File &file) const {
+	return SliceScan::FileValue(file.version, rows_are_known ? optional_idx(file.size) : optional_idx());
+}
+
+vector<Value> SlicedScan::Whole(const vector<Piece> &pieces) const {
+	vector<Value> result;
+	for (auto &piece : pieces) {
+		if (piece.start == 0 && piece.end == piece.file.get().size) {
+			result.push_back(FileValue(piece.file));
 		}
-		paths = "[" + StringUtil::Join(quoted, ", ") + "]";
-	} else {
-		paths = StringUtil::Format("getvariable(%s)[%llu:%llu]", Quoted(files_variable), whole.front() + 1,
-		                           whole.back() + 1);
 	}
-	return "list_position(" + paths + ", filename) IS NOT NULL";
+	return result;
+}
+
+vector<FileList> SlicedScan::Lists(const Shares &shares, idx_t of) const {
+	vector<FileList> result;
+	if (by_row_id) {
+		return result;
+	}
+	auto whole = Whole(Pieces(shares, of));
+	if (whole.size() > MOST_FILES) {
+		result.push_back({FilesVariable(name), std::move(whole)});
+	}
+	if (sample.size() > MOST_FILES) {
+		result.push_back({SampleVariable(name), sample});
+	}
+	return result;
+}
+
+string SlicedScan::Columns() const {
+	auto result = virtual_columns;
+	result.insert(result.begin(), "*");
+	return StringUtil::Join(result, ", ");
+}
+
+string SlicedScan::Select(const vector<Value> &slice) const {
+	auto sampled = sample.empty() ? string() : ", sample := " + List(sample, SampleVariable(name));
+	return StringUtil::Format("SELECT %s FROM system.main.%s(%s, %s, %s%s)", Columns(), SliceScan::NAME,
+	                          Quoted(function), List(slice, FilesVariable(name)), Quoted(description), sampled);
 }
 
 string SlicedScan::SliceSql(const Shares &shares, idx_t of) const {
-	auto all_columns = "SELECT * FROM " + (source_in_tasks.empty() ? source : source_in_tasks) + " WHERE ";
-	vector<idx_t> whole;
+	auto pieces = Pieces(shares, of);
+	auto whole = Whole(pieces);
 	vector<string> selects;
-	auto add_whole = [&]() {
-		if (!whole.empty()) {
-			selects.push_back(all_columns + SelectFiles(whole));
-			whole.clear();
-		}
-	};
-	for (auto &piece : Pieces(shares, of)) {
+	for (auto &piece : pieces) {
 		auto &file = piece.file.get();
 		if (by_row_id) {
-			selects.push_back(StringUtil::Format("SELECT *, rowid FROM %s WHERE rowid BETWEEN %llu AND %llu", source,
-			                                     piece.start, piece.end - 1));
-			continue;
+			selects.push_back(StringUtil::Format("SELECT %s FROM %s WHERE rowid BETWEEN %llu AND %llu", Columns(),
+			                                     source, piece.start, piece.end - 1));
+		} else if (piece.start > 0 || piece.end < file.size) {
+			selects.push_back(Select({FileValue(file)}) + StringUtil::Format(" WHERE file_row_number BETWEEN %llu AND "
+			                                                                 "%llu",
+			                                                                 piece.start, piece.end - 1));
+		} else if (!whole.empty()) {
+			// Those of a slice stand side by side.
+			selects.push_back(Select(whole));
+			whole.clear();
 		}
-		if (piece.start == 0 && piece.end == file.size) {
-			whole.push_back(NumericCast<idx_t>(&file - files.data()));
-			continue;
-		}
-		add_whole();
-		selects.push_back(all_columns + StringUtil::Format("filename = %s AND file_row_number BETWEEN %llu AND %llu",
-		                                                   Quoted(file.path), piece.start, piece.end - 1));
 	}
-	add_whole();
-	if (selects.empty() && by_row_id) {
-		return "SELECT *, rowid FROM " + source + " WHERE false";
+	if (!selects.empty()) {
+		return StringUtil::Join(selects, " UNION ALL ");
 	}
-	return selects.empty() ? all_columns + "false" : StringUtil::Join(selects, " UNION ALL ");
+	return (by_row_id ? "SELECT " + Columns() + " FROM " + source : Select({FileValue(files[0])})) + " WHERE false";
 }
 
 string StageInput::Name() const {
@@ -160,8 +202,7 @@ string Stage::ReasonText() const {
 string Stage::Sql() const {
 	vector<string> relations;
 	for (auto &scan : scans) {
-		auto columns = scan.by_row_id ? "*, rowid" : "*";
-		relations.push_back(scan.name + " AS (SELECT " + columns + " FROM " + scan.source + ")");
+		relations.push_back(scan.name + " AS (SELECT " + scan.Columns() + " FROM " + scan.source + ")");
 	}
 	return (relations.empty() ? "" : "WITH " + StringUtil::Join(relations, ", ") + " ") + query->ToString();
 }

@@ -13,7 +13,7 @@
 
 #pragma once
 
-#include "settings.hpp"
+#include "file_version.hpp"
 
 #include "duckdb/parser/query_node.hpp"
 #include "duckdb/planner/logical_operator.hpp"
@@ -67,35 +67,38 @@ struct DatabaseFile {
 	uint64_t device;
 };
 
-//! Paths too many for SQL: tasks have them in a variable.
+//! Files too many for SQL: a task has them in a variable, a list of structs as merganser_slice takes them.
 struct FileList {
 	string variable;
-	vector<string> paths;
+	vector<Value> files;
 };
 
 //! A scan of files, or of a table in a file, whose rows the tasks of a stage divide among them.
 struct SlicedScan {
 	//! The relation that stands for the scan in the SQL of the stage.
 	string name;
-	//! Its columns, in the order of `SELECT *`.
+	//! Its columns, in the order of `SELECT *`, and the virtual ones that are read.
 	vector<Identifier> column_names;
 	vector<LogicalType> column_types;
 	//! FROM clause of the whole scan: read_parquet(...), or a table.
 	string source;
-	//! The same in a task, where it differs: with variables instead of lists.
-	string source_in_tasks;
-	//! The variables.
-	vector<FileList> lists;
-	//! The one that has the paths of `files`, in their order; empty where SQL has them.
-	string files_variable;
+	//! Of files: DuckDB's function that reads them, and what a task must know of the scan (slice_scan.hpp).
+	string function;
+	string description;
+	//! Files whose columns are those of the scan, where they are not in the description.
+	vector<Value> sample;
+	//! Virtual columns that are read.
+	vector<string> virtual_columns;
 	struct File {
-		string path;
 		//! Rows, or bytes where `whole_files` are divided whose rows are not known.
 		idx_t size;
 		idx_t row_groups;
 		//! Rows of each row group but the last; 0 where they differ.
 		idx_t group_rows = 0;
+		//! Nothing for a table.
+		FileVersion version;
 	};
+	//! In the order of the scan.
 	vector<File> files;
 	//! Every file is read by one task.
 	bool whole_files = false;
@@ -121,10 +124,17 @@ struct SlicedScan {
 	vector<Piece> Pieces(const Shares &shares, idx_t of) const;
 	//! SELECT of these slices, `of` as many; contiguous rows, cut at row groups where there are enough of them.
 	string SliceSql(const Shares &shares, idx_t of) const;
+	//! What that SELECT has in variables.
+	vector<FileList> Lists(const Shares &shares, idx_t of) const;
+	//! "*", and the virtual columns.
+	string Columns() const;
 
 private:
-	//! Selects whole files, in their order; those between them have no rows.
-	string SelectFiles(const vector<idx_t> &whole) const;
+	//! SELECT of whole files, or of rows of one.
+	string Select(const vector<Value> &slice) const;
+	Value FileValue(const File &file) const;
+	//! The files among them that are read whole.
+	vector<Value> Whole(const vector<Piece> &pieces) const;
 };
 
 //! Rows of the session's own process (tables, data frames), which the coordinator writes as an exchange file.

@@ -56,6 +56,8 @@ class Decision:
     """How a stage runs; without tasks where another stage computes it."""
 
     tasks: list[Statement]
+    #: Of each task: variables with lists of files too long for SQL.
+    lists: list[dict[str, list[dict[str, Any]]]]
     inputs: list[Input]
     scanned_rows: int
     reasons: list[str]
@@ -68,7 +70,6 @@ class Plan:
     sent: list[str]
     settings: dict[str, str]
     extensions: list[str]
-    lists: dict[str, list[str]]
     databases: list[Database]
     stages: list[Stage]
 
@@ -99,7 +100,6 @@ def read_plan(document: dict[str, Any]) -> Plan:
         sent=document["sent"],
         settings=document["settings"],
         extensions=document["extensions"],
-        lists=document["lists"],
         databases=[Database(**database) for database in document["databases"]],
         stages=stages,
     )
@@ -108,6 +108,7 @@ def read_plan(document: dict[str, Any]) -> Plan:
 def read_decision(document: dict[str, Any]) -> Decision:
     return Decision(
         tasks=[[read_piece(piece) for piece in task] for task in document["tasks"]],
+        lists=document["lists"],
         inputs=[Input(i["name"], i.get("stage"), i.get("sent"), i["all"]) for i in document["inputs"]],
         scanned_rows=document["scanned_rows"],
         reasons=document["decisions"],

@@ -116,8 +116,6 @@ class Query:
         self.comebacks: dict[Any, tuple[Member, float]] = {}
         self.nodes_checked = time.monotonic()
         self.sent: list[ExchangeFile] = []
-        #: Objects of Ray, so that a list goes to a node once.
-        self.lists: dict[str, list[Any]] = {}
 
     def run(self) -> list[str]:
         """Returns the exchange files of the last stage; raises QueryFailure or Cancelled. Leaves nothing that runs."""
@@ -145,7 +143,6 @@ class Query:
     def start(self) -> None:
         self.members = {member.node: member for member in self.cluster.workers(limits_of(self.plan))}
         self.sent = [self.sent_file(path) for path in self.plan.sent]
-        self.lists = {name: [ray.put(paths)] for name, paths in self.plan.lists.items()}
 
     def step(self) -> None:
         if self.session.is_cancelled():
@@ -237,7 +234,7 @@ class Query:
             extensions=self.plan.extensions,
             secrets=self.secrets,
             databases=self.plan.databases,
-            lists=self.lists,
+            lists=state.decision.lists[number],
             max_exchange_bytes=self.max_exchange_bytes,
             fetch=self.fetch,
         )

@@ -87,8 +87,8 @@ class Task:
     extensions: list[str]
     secrets: tuple[Secret, ...]
     databases: list[Database]
-    #: Variables with long lists of files, as objects of Ray.
-    lists: dict[str, list[Any]]
+    #: Variables with long lists of files.
+    lists: dict[str, list[dict[str, Any]]]
     max_exchange_bytes: int
     #: Whether nodes share no storage.
     fetch: bool
@@ -275,6 +275,8 @@ class Worker:
         with self.watched(Running(task, cursor)) as running:
             self.prepare(cursor, task)
             rows = cursor.execute(as_sql(task.sql, files, task.target)).fetchone()[0]
+            for database in task.databases:
+                self.check_version(database)
             size = target.stat().st_size
             partition_bytes = sizes_of_partitions(cursor, task.target) if task.partitions > 1 else [size]
         with self.lock:
@@ -306,8 +308,8 @@ class Worker:
                     f'the worker on {self.host} cannot take the secret "{secret.name}" of type {secret.type}, which '
                     f"the files of this query need: {error}\nSET merganser_runner = '' runs the query in DuckDB alone"
                 ) from None
-        for name, (paths,) in task.lists.items():
-            cursor.execute(f"SET VARIABLE {name} = $1", [ray.get(paths)])
+        for name, files in task.lists.items():
+            cursor.execute(f"SET VARIABLE {name} = $1", [files])
         for database in task.databases:
             self.attach(cursor, database)
 
@@ -324,17 +326,32 @@ class Worker:
             ) from None
 
     def attach(self, cursor: Any, database: Database) -> None:
-        """A worker keeps what it has attached: another version of the file has another name."""
+        """A worker keeps what it has attached: another version of the file has another name.
+
+        It is that version that was attached where the file is the same before and after."""
+        self.check_version(database)
+        with self.lock:
+            known = "SELECT count(*) FROM duckdb_databases() WHERE database_name = $1"
+            if cursor.execute(known, [database.name]).fetchone()[0] > 0:
+                return
+            cursor.execute(f"ATTACH {as_text(database.path)} AS {database.name} (READ_ONLY)")
+            try:
+                self.check_version(database)
+            except Refused:
+                cursor.execute(f"DETACH {database.name}")
+                raise
+
+    def check_version(self, database: Database) -> None:
         try:
             status = os.stat(database.path)
         except OSError as error:
             why = f"the worker on {self.host} does not see an attached database: {error}"
             raise Refused(f"{why}; {SEND_ROWS}") from None
-        if (status.st_size, status.st_mtime_ns) != (database.bytes, database.changed):
+        if (status.st_size, status.st_mtime_ns) != (database.bytes, database.changed) or os.path.exists(
+            f"{database.path}.wal"
+        ):
             why = f'the worker on {self.host} sees another version of the attached database "{database.path}"'
             raise Refused(f"{why}; {SEND_ROWS}")
-        with self.lock:
-            cursor.execute(f"ATTACH IF NOT EXISTS {as_text(database.path)} AS {database.name} (READ_ONLY)")
 
     @contextmanager
     def watched(self, running: Running) -> Iterator[Running]:

@@ -65,8 +65,8 @@ struct Join {
 		stages.Add("SELECT 'small' AS c0", {});
 		SlicedScan scan;
 		scan.name = "merganser_scan_7";
-		scan.source = "read_parquet('f')";
-		scan.files = {{"f", 400, 1}};
+		scan.function = "read_parquet";
+		scan.files = {{400, 1, 0, {}}};
 		scan.width = 8;
 		auto &other = stages.Add("SELECT c0 FROM merganser_scan_7", {});
 		other.scans.push_back(std::move(scan));
@@ -153,10 +153,12 @@ TEST_CASE("A task reads its partitions and its slice", "[stage_tasks]") {
 	tasks.StageEnds(1, {400, 400, 400, 400});
 	REQUIRE_FALSE(tasks.Decide(2).inside.IsValid());
 	REQUIRE(tasks.Decide(2).ScannedRows() == 400);
-	REQUIRE(Text(tasks.Sql(2, 1)) ==
-	        "COPY (WITH merganser_scan_7 AS NOT MATERIALIZED (SELECT * FROM read_parquet('f') WHERE filename = 'f' AND "
-	        "file_row_number BETWEEN 200 AND 399) FROM (SELECT c0 FROM merganser_scan_7)) TO  (FORMAT "
-	        "merganser_exchange, PARTITIONS 4)");
+	REQUIRE(
+	    Text(tasks.Sql(2, 1)) ==
+	    "COPY (WITH merganser_scan_7 AS NOT MATERIALIZED (SELECT * FROM system.main.merganser_slice('read_parquet', "
+	    "[{'filename': '', 'bytes': 0, 'changed': 0, 'tag': '', 'rows': 400}], '') WHERE "
+	    "file_row_number BETWEEN 200 AND 399) FROM (SELECT c0 FROM merganser_scan_7)) TO  (FORMAT "
+	    "merganser_exchange, PARTITIONS 4)");
 	tasks.StageEnds(2, {300, 0, 0, 1000});
 	REQUIRE(tasks.Decide(3).tasks.size() == 2);
 	REQUIRE_THAT(Text(tasks.Sql(3, 0)),

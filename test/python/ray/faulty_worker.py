@@ -34,8 +34,10 @@ class FaultyWorker(Worker):
         return {**super().configuration(), "allow_unredacted_secrets": "true"}
 
     def prepare(self, cursor, task: Task) -> None:
-        """Where a test asks for it, tells what secrets the task has."""
+        """Where a test asks for it, changes an attached database, or tells what secrets the task has."""
         super().prepare(cursor, task)
+        if self.takes("change", task):
+            os.utime(task.databases[0].path, (0, 0))
         told = faults_folder(self).parent / "secrets"
         if told.exists():
             secrets = cursor.execute(

@@ -1,4 +1,4 @@
-"""Thousands of files: the list is written once for the query; the SQL of a task has its slice of it by position."""
+"""Thousands of files: a task has a list of those of its slice, in a variable; few files are in its SQL."""
 
 import json
 
@@ -58,27 +58,34 @@ def test_rows_are_right(connection, many, source):
     assert check(connection, QUERY.format(files)) == 4
 
 
-def test_the_list_is_written_once(connection, many, runner_gets):
+def test_a_task_has_its_own_files(connection, many, runner_gets):
+    """Not in its SQL, and no others; each file goes to one task, in the order of the scan."""
     connection.execute("SET merganser_runner = 'listens'")
     for files in (f"'{many}/p=*/*.parquet'", listed(many)):
+        expected = connection.execute(f"SELECT list(file ORDER BY 1) FROM glob('{many}/p=*/*.parquet')").fetchone()[0]
         with pytest.raises(Exception, match="seen"):
             connection.execute(QUERY.format(files)).fetchall()
-        document, tasks = runner_gets.pop()
-        for number in (0, 1234, FILES - 1):
-            assert document.count(f"/p={number}/data_0.parquet") == 1
-        plan = json.loads(document)
-        paths = sum(len(path) + 4 for paths in plan["lists"].values() for path in paths)
-        assert len(document) < paths + 20_000
-        assert len(json.loads(tasks)["tasks"]) == 4
-        assert "data_0.parquet" not in tasks and len(tasks) < 10_000
+        document, decision = runner_gets.pop()
+        tasks = json.loads(decision)
+        assert len(document) < 20_000 and "/p=" not in document
+        assert len(tasks["tasks"]) == 4 and len(tasks["lists"]) == 4
+        assert "/p=" not in json.dumps(tasks["tasks"]) and len(json.dumps(tasks["tasks"])) < 10_000
+        lists = [[file["filename"] for file in files] for task in tasks["lists"] for files in task.values()]
+        assert [len(files) for files in lists] == [FILES / 4] * 4
+        paths = [path for files in lists for path in files]
+        assert paths == (paths_in_order(files) if files.startswith("[") else expected)
+
+
+def paths_in_order(files: str) -> list[str]:
+    return [path.strip("'") for path in files.strip("[]").split(", ")]
 
 
 def test_partitions_are_pruned_before_the_list_is_made(connection, many, runner_gets):
     connection.execute("SET merganser_runner = 'listens'")
     with pytest.raises(Exception, match="seen"):
-        connection.execute(f"SELECT sum(i) FROM read_parquet('{many}/p=*/*.parquet') WHERE p < 100").fetchall()
-    [paths] = json.loads(runner_gets.pop()[0])["lists"].values()
-    assert len(paths) == 100
+        connection.execute(f"SELECT sum(i) FROM read_parquet('{many}/p=*/*.parquet') WHERE p < 1000").fetchall()
+    lists = json.loads(runner_gets.pop()[1])["lists"]
+    assert sum(len(files) for task in lists for files in task.values()) == 1000
     check(connection, f"SELECT s, sum(i) FROM read_parquet('{many}/p=*/*.parquet') WHERE p < 100 GROUP BY s")
 
 
@@ -86,9 +93,11 @@ def test_few_files_stay_in_sql(connection, many, runner_gets):
     connection.execute("SET merganser_runner = 'listens'")
     with pytest.raises(Exception, match="seen"):
         connection.execute(f"SELECT sum(i) FROM read_parquet('{many}/p=1?/*.parquet')").fetchall()
-    document, tasks = runner_gets.pop()
-    assert json.loads(document)["lists"] == {}
-    assert "/p=13/data_0.parquet" in tasks
+    tasks = json.loads(runner_gets.pop()[1])
+    assert tasks["lists"] == [{}] * 4
+    texts = [json.dumps(task) for task in tasks["tasks"]]
+    for number in range(10, 20):
+        assert sum(f"/p={number}/data_0.parquet" in text for text in texts) == 1
 
 
 def test_columns_are_those_of_all_files_in_every_task(connection, many):
