@@ -34,6 +34,19 @@ TextResult SortKey(LogicalOperator &op, const vector<string> &modifiers, Logical
 	return TextResult::Success("create_sort_key(" + StringUtil::Join(arguments, ", ") + ")");
 }
 
+//! What create_sort_key returns for these: keys of up to eight bytes, one of them for NULL in each column, are integers.
+LogicalType SortKeyType(const vector<unique_ptr<Expression>> &expressions) {
+	idx_t bytes = 0;
+	for (auto &expression : expressions) {
+		auto type = expression->GetReturnType().InternalType();
+		if (!TypeIsConstantSize(type)) {
+			return LogicalType::BLOB;
+		}
+		bytes += GetTypeIdSize(type) + 1;
+	}
+	return bytes <= sizeof(int64_t) ? LogicalType::BIGINT : LogicalType::BLOB;
+}
+
 string Bounds(idx_t ranges) {
 	vector<string> fractions;
 	for (idx_t i = 1; i < ranges; i++) {
@@ -64,7 +77,7 @@ vector<ColumnBinding> LogicalSortKeySample::GetColumnBindings() {
 }
 
 void LogicalSortKeySample::ResolveTypes() {
-	types = {LogicalType::BLOB};
+	types = {SortKeyType(expressions)};
 }
 
 LogicalPlanSQLExportResult LogicalSortKeySample::ToSQL(LogicalPlanSQLExportContext &context,

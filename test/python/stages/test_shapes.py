@@ -151,6 +151,22 @@ def test_large_sort_is_divided_into_ranges(connection):
     assert "sorts about" in reasons(connection, "SELECT * FROM t ORDER BY s, i")
 
 
+#: create_sort_key makes integers of keys of up to eight bytes, and BLOBs of others.
+@pytest.mark.parametrize(
+    "order",
+    ["g::TINYINT", "g::INTEGER DESC", "i::INTEGER, g::TINYINT", "g::SMALLINT, (i % 7)::INTEGER", "i::BIGINT", "i::DATE"]
+    + ["i = 3, g::BOOLEAN", "s", "s, g::TINYINT", "i::HUGEINT", "i::UUID", "[i]", "i::DECIMAL(4, 1)", "i::TIME"],
+)
+def test_sort_keys_of_every_width(connection, order):
+    connection.execute("SET merganser_broadcast_max_bytes = 0")
+    order = order.replace("i::DATE", "DATE '2024-01-01' + i::INTEGER").replace("i::UUID", "md5(i::VARCHAR)::UUID")
+    order = order.replace("i::TIME", "TIME '00:00:00' + to_seconds(i)")
+    query = f"SELECT i, g, s FROM t WHERE i < 900 ORDER BY {order}, i + 0.5::DOUBLE"
+    assert check(connection, query, ordered=True) == 4
+    assert "a sample of the sort keys" in reasons(connection, query)
+    assert check(connection, f"SELECT i FROM t WHERE i < 900 AND i % 100 = 0 ORDER BY {order}") == 4
+
+
 def test_sort_of_many_equal_keys(connection, tmp_path):
     connection.execute("SET merganser_broadcast_max_bytes = 0")
     connection.execute(f"""
