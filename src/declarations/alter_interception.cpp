@@ -5,6 +5,7 @@
 #include "declarations/declaration_comment.hpp"
 #include "declarations/declaration_store.hpp"
 #include "declarations/declare_operator.hpp"
+#include "declarations/object_columns.hpp"
 
 #include "duckdb/catalog/catalog.hpp"
 #include "duckdb/catalog/catalog_entry/schema_catalog_entry.hpp"
@@ -22,6 +23,15 @@ void RenameColumn(vector<string> &columns, const Identifier &from, const Identif
 	for (auto &column : columns) {
 		if (from == column) {
 			column = to.GetIdentifierName();
+		}
+	}
+}
+
+//! Columns behind one that is removed move up.
+void MoveUp(vector<idx_t> &positions, optional_idx removed) {
+	for (auto &position : positions) {
+		if (removed.IsValid() && position > removed.GetIndex()) {
+			position--;
 		}
 	}
 }
@@ -113,9 +123,18 @@ private:
 	}
 
 	vector<ObjectDeclarations> RemoveColumn(const Identifier &column) {
-		return Edit([&](Declaration &declaration,
-		                bool is_altered) { return !is_altered || !declaration.Names(column.GetIdentifierName()); },
-		            altered_name);
+		auto removed = ObjectColumns::Of(context, altered, ViewColumns::KNOWN).Find(column.GetIdentifierName());
+		return Edit(
+		    [&](Declaration &declaration, bool is_altered) {
+			    if (is_altered) {
+				    MoveUp(declaration.positions, removed);
+			    }
+			    if (declaration.kind == DeclarationKind::FOREIGN_KEY && declaration.referenced == altered_name) {
+				    MoveUp(declaration.referenced_positions, removed);
+			    }
+			    return !is_altered || !declaration.Names(column.GetIdentifierName());
+		    },
+		    altered_name);
 	}
 
 	vector<ObjectDeclarations> Void(const Identifier &column, const char *reason) {

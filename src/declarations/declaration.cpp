@@ -91,6 +91,7 @@ bool Declaration::IsReplacedBy(const Declaration &other) const {
 
 bool Declaration::operator==(const Declaration &other) const {
 	return kind == other.kind && SameColumns(columns, other.columns) && types == other.types &&
+	       positions == other.positions && referenced_positions == other.referenced_positions &&
 	       directions == other.directions && null_orders == other.null_orders && referenced == other.referenced &&
 	       SameColumns(referenced_columns, other.referenced_columns) && voided == other.voided &&
 	       Value::NotDistinctFrom(verified_at, other.verified_at);

@@ -32,12 +32,17 @@ struct Declaration {
 	//! Types of the columns when the promise was made, as DuckDB prints them. Where the object's columns no longer have
 	//! them, the declaration is stale.
 	vector<string> types;
+	//! Which columns of a table these were, counted from 0; empty for views. A column of that name in another place is
+	//! another column.
+	vector<idx_t> positions;
 	//! SORTED_BY only, parallel to columns: never a default, always what the session that declared it meant.
 	vector<OrderType> directions;
 	vector<OrderByNullType> null_orders;
 	//! FOREIGN_KEY only: what it points to, [catalog, schema..., name], and there columns parallel to `columns`.
 	QualifiedName referenced;
 	vector<string> referenced_columns;
+	//! Like `positions`, of the referenced table.
+	vector<idx_t> referenced_positions;
 	//! Why an ALTER made the promise void ("column \"a\" was changed from BIGINT to INTEGER"); empty if none did. Such
 	//! a declaration is stale until it is made again.
 	string voided;

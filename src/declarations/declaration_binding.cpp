@@ -76,6 +76,7 @@ void DeclarationBinding::BindColumns(Declaration &declaration) {
 		throw Error(kind + " needs at least one column of " + name);
 	}
 	declaration.types.clear();
+	declaration.positions.clear();
 	identifier_set_t seen;
 	for (auto &column : declaration.columns) {
 		auto index = columns.Find(column);
@@ -88,6 +89,9 @@ void DeclarationBinding::BindColumns(Declaration &declaration) {
 		}
 		column = columns.names[index.GetIndex()];
 		declaration.types.push_back(columns.types[index.GetIndex()].ToString());
+		if (object.type == CatalogType::TABLE_ENTRY) {
+			declaration.positions.push_back(index.GetIndex());
+		}
 	}
 }
 
@@ -106,6 +110,16 @@ optional_ptr<CatalogEntry> DeclarationBinding::FindReferenced(const QualifiedNam
 		auto beside = DeclarationStore::Find(context, object.ParentSchema().GetQualifiedName(written.Name()));
 		if (beside) {
 			return beside;
+		}
+	} else {
+		// a name without its database: first in the object's
+		auto path = written.Path();
+		vector<Identifier> schemas(path.begin(), path.end() - 1);
+		auto within =
+		    DeclarationStore::Find(context, QualifiedName::FromCatalogSchema(object.ParentCatalog().GetName(),
+			                                                                 std::move(schemas), written.Name()));
+		if (within) {
+			return within;
 		}
 	}
 	return DeclarationStore::Find(context, written);
@@ -138,6 +152,7 @@ void DeclarationBinding::BindReference(Declaration &declaration) {
 		            ": both sides need the same number of columns");
 	}
 	auto columns = ObjectColumns::Of(context, *referenced, ViewColumns::FRESH);
+	declaration.referenced_positions.clear();
 	for (idx_t i = 0; i < declaration.columns.size(); i++) {
 		auto &column = declaration.referenced_columns[i];
 		auto index = columns.Find(column);
@@ -151,6 +166,9 @@ void DeclarationBinding::BindReference(Declaration &declaration) {
 			throw Error("FOREIGN KEY column \"" + declaration.columns[i] + "\" is " + declaration.types[i] +
 			            ", but \"" + column + "\" of " + referenced_name + " is " + type +
 			            "; cast one of them in its view or table");
+		}
+		if (referenced->type == CatalogType::TABLE_ENTRY) {
+			declaration.referenced_positions.push_back(index.GetIndex());
 		}
 	}
 	auto keys = DeclarationStore::Keys(context, *referenced);

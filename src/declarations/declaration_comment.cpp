@@ -56,6 +56,7 @@ private:
 		yyjson_mut_obj_add_str(doc, object, "kind", Declaration::KindName(declaration.kind));
 		AddStrings(object, "columns", declaration.columns);
 		AddStrings(object, "types", declaration.types);
+		AddPositions(object, "positions", declaration.positions);
 		if (declaration.kind == DeclarationKind::SORTED_BY) {
 			AddFlags(object, "descending", declaration.directions, OrderType::DESCENDING);
 			AddFlags(object, "nulls_first", declaration.null_orders, OrderByNullType::NULLS_FIRST);
@@ -85,6 +86,17 @@ private:
 		path.push_back(referenced.Name().GetIdentifierName());
 		AddStrings(object, "referenced", path);
 		AddStrings(object, "referenced_columns", declaration.referenced_columns);
+		AddPositions(object, "referenced_positions", declaration.referenced_positions);
+	}
+
+	void AddPositions(yyjson_mut_val *object, const char *name, const vector<idx_t> &positions) {
+		if (positions.empty()) {
+			return;
+		}
+		auto list = yyjson_mut_obj_add_arr(doc, object, name);
+		for (auto position : positions) {
+			yyjson_mut_arr_add_uint(doc, list, position);
+		}
 	}
 
 	void AddStrings(yyjson_mut_val *object, const char *name, const vector<string> &values) {
@@ -116,6 +128,13 @@ public:
 		yyjson_doc_free(doc);
 	}
 
+	//! Whether it is well-formed, and of a version other than ours.
+	bool IsOfOtherVersion(int64_t &version) {
+		auto stated = yyjson_obj_get(yyjson_doc_get_root(doc), "version");
+		version = yyjson_get_sint(stated);
+		return yyjson_is_int(stated) && version != VERSION;
+	}
+
 	bool Read(vector<Declaration> &result) {
 		auto root = yyjson_doc_get_root(doc);
 		auto list = yyjson_obj_get(root, "declarations");
@@ -139,7 +158,22 @@ private:
 		return ReadKind(object, result.kind) && ReadStrings(object, "columns", result.columns) &&
 		       ReadStrings(object, "types", result.types) && !result.columns.empty() &&
 		       result.columns.size() == result.types.size() && ReadSorting(object, result) &&
+		       ReadPositions(object, "positions", result.columns.size(), result.positions) &&
 		       ReadReference(object, result) && ReadState(object, result);
+	}
+
+	//! Lines of earlier times have none.
+	static bool ReadPositions(yyjson_val *object, const char *name, idx_t columns, vector<idx_t> &result) {
+		auto list = yyjson_obj_get(object, name);
+		size_t index, count;
+		yyjson_val *value;
+		yyjson_arr_foreach(list, index, count, value) {
+			if (!yyjson_is_uint(value)) {
+				return false;
+			}
+			result.push_back(yyjson_get_uint(value));
+		}
+		return !list || (yyjson_is_arr(list) && result.size() == columns);
 	}
 
 	bool ReadKind(yyjson_val *object, DeclarationKind &result) {
@@ -170,7 +204,8 @@ private:
 		vector<string> names;
 		if (!ReadStrings(object, "referenced", names) || names.empty() ||
 		    !ReadStrings(object, "referenced_columns", result.referenced_columns) ||
-		    result.referenced_columns.size() != result.columns.size()) {
+		    result.referenced_columns.size() != result.columns.size() ||
+		    !ReadPositions(object, "referenced_positions", result.columns.size(), result.referenced_positions)) {
 			return false;
 		}
 		auto database = yyjson_obj_get(object, "referenced_database");
@@ -247,7 +282,14 @@ DeclarationComment DeclarationComment::Parse(const Value &comment, const Identif
 	auto position = MarkerPosition(text).GetIndex();
 	auto json = position + strlen(MARKER) - 1;
 	vector<Declaration> declarations;
-	if (!DeclarationReader(text.data() + json, text.size() - json, catalog).Read(declarations)) {
+	DeclarationReader reader(text.data() + json, text.size() - json, catalog);
+	if (!reader.Read(declarations)) {
+		int64_t version;
+		result.of_other_version = reader.IsOfOtherVersion(version);
+		result.unreadable =
+		    result.of_other_version
+		        ? StringUtil::Format("it is of version %lld, and this extension reads version %lld", version, VERSION)
+		        : "it is damaged";
 		result.text = comment;
 		return result;
 	}

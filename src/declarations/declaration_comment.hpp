@@ -9,7 +9,7 @@
 //   customers of all countries
 //   merganser: {"version":1,"declarations":[{"kind":"primary key","columns":["c_custkey"],"types":["BIGINT"]}]}
 // The user's text stays byte for byte, including the difference between no comment and an empty one. A last line that
-// is not of this form is the user's.
+// is not of this form is the user's; one that begins like ours and cannot be read is told, and nothing in it is used.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -22,6 +22,10 @@ struct DeclarationComment {
 	//! The user's own comment: VARCHAR, NULL if there is none.
 	Value text = Value(LogicalType::VARCHAR);
 	vector<Declaration> declarations;
+	//! Why a line of ours cannot be read ("it is of version 2, ..."); it is part of the text then. Empty if it can.
+	string unreadable;
+	//! It cannot be read because another version of the extension wrote it.
+	bool of_other_version = false;
 
 	//! Whether the comment has a line of ours; cheap.
 	static bool HasDeclarations(const Value &comment);

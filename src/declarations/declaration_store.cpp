@@ -48,7 +48,8 @@ string QuotedName(const string &column) {
 	return "column \"" + column + "\"";
 }
 
-string DifferingColumn(const vector<string> &names, const vector<string> &types, const ObjectColumns &columns) {
+string DifferingColumn(const vector<string> &names, const vector<string> &types, const vector<idx_t> &positions,
+                       const ObjectColumns &columns) {
 	for (idx_t i = 0; i < names.size(); i++) {
 		auto index = columns.Find(names[i]);
 		if (!index.IsValid()) {
@@ -58,15 +59,19 @@ string DifferingColumn(const vector<string> &names, const vector<string> &types,
 		if (type != types[i]) {
 			return QuotedName(names[i]) + " was " + types[i] + " and is now " + type;
 		}
+		if (!positions.empty() && positions[i] != index.GetIndex()) {
+			return QuotedName(names[i]) + " is another one: it was number " + to_string(positions[i] + 1) +
+			       " of the table's columns and is now number " + to_string(index.GetIndex() + 1);
+		}
 	}
 	return string();
 }
 
 //! Why the object's columns are not those a declaration was made for; empty if they are.
 string StaleColumns(ClientContext &context, CatalogEntry &entry, const vector<string> &names,
-                    const vector<string> &types, ViewColumns view_columns) {
+                    const vector<string> &types, const vector<idx_t> &positions, ViewColumns view_columns) {
 	try {
-		return DifferingColumn(names, types, ObjectColumns::Of(context, entry, view_columns));
+		return DifferingColumn(names, types, positions, ObjectColumns::Of(context, entry, view_columns));
 	} catch (const Exception &error) {
 		// a view over something that is gone
 		return "it cannot be bound: " + ErrorData(error).RawMessage();
@@ -121,8 +126,9 @@ private:
 		for (auto &declaration : Stored(context, entry)) {
 			bool primary = declaration.kind == DeclarationKind::PRIMARY_KEY;
 			bool usable = declaration.voided.empty() && (primary || declaration.kind == DeclarationKind::UNIQUE);
-			if (usable &&
-			    StaleColumns(context, entry, declaration.columns, declaration.types, ViewColumns::KNOWN).empty()) {
+			if (usable && StaleColumns(context, entry, declaration.columns, declaration.types, declaration.positions,
+			                           ViewColumns::KNOWN)
+			                  .empty()) {
 				Add(declaration.columns, primary, false);
 			}
 		}
@@ -164,7 +170,8 @@ string StaleReference(ClientContext &context, const Declaration &declaration, Vi
 	if (!target) {
 		return "it references " + declaration.referenced.ToString() + ", which does not exist";
 	}
-	auto stale = StaleColumns(context, *target, declaration.referenced_columns, declaration.types, view_columns);
+	auto stale = StaleColumns(context, *target, declaration.referenced_columns, declaration.types,
+	                          declaration.referenced_positions, view_columns);
 	if (!stale.empty()) {
 		return "of " + declaration.referenced.ToString() + ", " + stale;
 	}
@@ -180,11 +187,19 @@ string StaleReason(ClientContext &context, CatalogEntry &entry, const Declaratio
 	if (!declaration.voided.empty()) {
 		return declaration.voided;
 	}
-	auto reason = StaleColumns(context, entry, declaration.columns, declaration.types, view_columns);
+	auto reason =
+	    StaleColumns(context, entry, declaration.columns, declaration.types, declaration.positions, view_columns);
 	return reason.empty() ? StaleReference(context, declaration, view_columns) : reason;
 }
 
 } // namespace
+
+string DeclarationStore::Unreadable(CatalogEntry &table_or_view) {
+	if (!IsTableOrView(table_or_view)) {
+		return string();
+	}
+	return DeclarationComment::Parse(table_or_view.comment, table_or_view.ParentCatalog().GetName()).unreadable;
+}
 
 vector<StoredDeclaration> DeclarationStore::All(ClientContext &context, CatalogEntry &table_or_view) {
 	vector<StoredDeclaration> result;
@@ -286,6 +301,12 @@ void DeclarationStore::Write(ClientContext &context, CatalogEntry &table_or_view
 	}
 	auto &catalog = table_or_view.ParentCatalog();
 	auto comment = DeclarationComment::Parse(table_or_view.comment, catalog.GetName());
+	if (comment.of_other_version) {
+		throw InvalidInputException(
+		    "The comment of %s has declarations that cannot be kept beside new ones: %s. COMMENT "
+		    "ON replaces them",
+		    NameOf(table_or_view).ToString(), comment.unreadable);
+	}
 	comment.declarations = std::move(declarations);
 	SetCommentInfo info(table_or_view.type, NameOf(table_or_view), comment.ToValue(catalog.GetName()),
 	                    OnEntryNotFound::THROW_EXCEPTION);

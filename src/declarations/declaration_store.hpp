@@ -45,6 +45,8 @@ public:
 
 	//! All tables and views of this database with declarations.
 	static vector<reference<CatalogEntry>> DeclaredObjects(ClientContext &context, Catalog &catalog);
+	//! Why what the object's comment declares cannot be read; empty if it can, or if it declares nothing.
+	static string Unreadable(CatalogEntry &table_or_view);
 	//! What is stored, stale or not, in the order made. Binds a view again, so it is not for rules.
 	static vector<StoredDeclaration> All(ClientContext &context, CatalogEntry &table_or_view);
 	//! Replaces what is stored.

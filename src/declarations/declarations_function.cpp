@@ -21,8 +21,8 @@ struct DeclarationsState : public GlobalTableFunctionState {
 unique_ptr<FunctionData> BindDeclarations(ClientContext &context, TableFunctionBindInput &input,
                                           vector<LogicalType> &return_types, vector<Identifier> &names) {
 	auto text = LogicalType::VARCHAR;
-	names = {"database_name", "schema_name", "object_name", "kind",   "columns",    "declaration",
-	         "enforced",      "scope",       "status",      "reason", "verified_at"};
+	names = {"database_name", "schema_name", "object_name", "kind",   "columns",     "declaration",
+	         "enforced",      "scope",       "status",      "reason", "verified_at", "statement"};
 	return_types = {text,
 	                text,
 	                text,
@@ -33,7 +33,8 @@ unique_ptr<FunctionData> BindDeclarations(ClientContext &context, TableFunctionB
 	                text,
 	                text,
 	                text,
-	                LogicalType::TIMESTAMP_TZ};
+	                LogicalType::TIMESTAMP_TZ,
+	                text};
 	return make_uniq<TableFunctionData>();
 }
 
@@ -95,6 +96,48 @@ private:
 		for (auto &stored : DeclarationStore::All(context, object)) {
 			Add(object, stored.declaration, false, stored.in_session, stored.stale);
 		}
+		auto unreadable = DeclarationStore::Unreadable(object);
+		if (!unreadable.empty()) {
+			AddUnreadable(object, "the line with declarations in its comment cannot be read: " + unreadable);
+		}
+	}
+
+	//! Some declarations, nobody knows which.
+	void AddUnreadable(CatalogEntry &object, const string &reason) {
+		auto row = NameOf(object);
+		auto text = Value(LogicalType::VARCHAR);
+		for (auto &value :
+		     {text, Value(LogicalType::LIST(LogicalType::VARCHAR)), text, Value::BOOLEAN(false), Value("database"),
+		      Value("unreadable"), Value(reason), Value(LogicalType::TIMESTAMP_TZ), text}) {
+			row.push_back(value);
+		}
+		rows.push_back(std::move(row));
+	}
+
+	//! The first three columns: names as they are, not quoted. A schema within schemas is the path to it, as SQL.
+	static vector<Value> NameOf(CatalogEntry &object) {
+		auto schemas = object.ParentSchema().GetSchemaPath();
+		auto schema = schemas.size() == 1 ? schemas[0].GetIdentifierName() : object.ParentSchema().GetSchemaName();
+		return {Value(object.ParentCatalog().GetName().GetIdentifierName()), Value(schema),
+		        Value(object.name.GetIdentifierName())};
+	}
+
+	//! The statement that makes the declaration, without the name of its database, so that it makes it in another one.
+	static string StatementOf(CatalogEntry &object, const Declaration &declaration) {
+		auto name = DeclarationStore::NameOf(object);
+		auto within = QualifiedName::FromCatalogSchema(Identifier(), name.SchemaPath(), name.Name());
+		auto stated = declaration;
+		if (stated.referenced.Catalog() == name.Catalog()) {
+			auto &referenced = declaration.referenced;
+			stated.referenced =
+			    referenced.SchemaPath() == name.SchemaPath()
+			        ? QualifiedName(referenced.Name())
+			        : QualifiedName::FromCatalogSchema(Identifier(), referenced.SchemaPath(), referenced.Name());
+		}
+		bool layout = stated.kind == DeclarationKind::PARTITIONED_BY || stated.kind == DeclarationKind::SORTED_BY;
+		return string("ALTER ") + (object.type == CatalogType::VIEW_ENTRY ? "VIEW " : "TABLE ") +
+		       (object.temporary ? QualifiedName(name.Name()) : within).ToString() + (layout ? " SET " : " ADD ") +
+		       stated.ToString() + (layout ? ";" : " NOT ENFORCED RELY;");
 	}
 
 	void Add(CatalogEntry &object, const Declaration &declaration, bool enforced, bool in_session,
@@ -104,13 +147,16 @@ private:
 			columns.emplace_back(column);
 		}
 		auto reason = stale.empty() ? ReasonNotKey(object, declaration) : stale;
-		rows.push_back({Value(object.ParentCatalog().GetName().GetIdentifierName()),
-		                Value(object.ParentSchema().GetSchemaName()), Value(object.name.GetIdentifierName()),
-		                Value(Declaration::KindName(declaration.kind)),
-		                Value::LIST(LogicalType::VARCHAR, std::move(columns)), Value(declaration.ToString()),
-		                Value::BOOLEAN(enforced), Value(in_session ? "session" : "database"),
-		                Value(stale.empty() ? "valid" : "stale"),
-		                reason.empty() ? Value(LogicalType::VARCHAR) : Value(reason), declaration.verified_at});
+		auto row = NameOf(object);
+		for (auto &value :
+		     {Value(Declaration::KindName(declaration.kind)), Value::LIST(LogicalType::VARCHAR, std::move(columns)),
+		      Value(declaration.ToString()), Value::BOOLEAN(enforced), Value(in_session ? "session" : "database"),
+		      Value(stale.empty() ? "valid" : "stale"), reason.empty() ? Value(LogicalType::VARCHAR) : Value(reason),
+		      declaration.verified_at,
+		      enforced ? Value(LogicalType::VARCHAR) : Value(StatementOf(object, declaration))}) {
+			row.push_back(value);
+		}
+		rows.push_back(std::move(row));
 	}
 
 	string ReasonNotKey(CatalogEntry &object, const Declaration &declaration) {

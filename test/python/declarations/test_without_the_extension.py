@@ -43,6 +43,27 @@ def test_columns_changed_without_the_extension_make_declarations_stale(database)
         assert ("t", "UNIQUE (b)", "valid", nullable) in connection.sql(LISTED).fetchall()
 
 
+def test_another_column_of_the_name_is_not_the_one_declared(database):
+    with merganser.connect(database) as connection:
+        connection.execute("CREATE TABLE f (x INTEGER)")
+        connection.execute("ALTER TABLE t ADD PRIMARY KEY (a) NOT ENFORCED RELY")
+        connection.execute("ALTER TABLE f ADD FOREIGN KEY (x) REFERENCES t NOT ENFORCED RELY")
+    with duckdb.connect(database) as connection:
+        connection.execute("ALTER TABLE t RENAME COLUMN a TO z")
+        connection.execute("ALTER TABLE t ADD COLUMN a INTEGER")
+    with merganser.connect(database) as connection:
+        other = '"a" is another one: it was number 1 of the table\'s columns and is now number 4'
+        stale = connection.sql(f"FROM ({LISTED}) WHERE status = 'stale'").fetchall()
+        assert stale == [
+            ("f", "FOREIGN KEY (x) REFERENCES kept.main.t (a)", "stale", f"of kept.main.t, column {other}"),
+            ("t", "PRIMARY KEY (a)", "stale", f"column {other}"),
+            ("t", "UNIQUE (a)", "stale", f"column {other}"),
+        ]
+        assert connection.sql("SELECT holds FROM merganser_verify('f')").fetchall() == [(None,)]
+        connection.execute("ALTER TABLE t ADD PRIMARY KEY (a) NOT ENFORCED RELY")
+        assert "UNIQUE (a)" in {row[1] for row in connection.sql(f"FROM ({LISTED}) WHERE status = 'stale'").fetchall()}
+
+
 def test_a_comment_written_without_the_extension_drops_declarations(database):
     with duckdb.connect(database) as connection:
         connection.execute("COMMENT ON TABLE t IS 'yours'")
