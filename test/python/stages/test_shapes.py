@@ -151,7 +151,7 @@ def test_large_sort_is_divided_into_ranges(connection):
     assert "sorts about" in reasons(connection, "SELECT * FROM t ORDER BY s, i")
 
 
-#: create_sort_key makes integers of keys of up to eight bytes, and BLOBs of others.
+#: create_sort_key would make integers of keys of up to eight bytes.
 @pytest.mark.parametrize(
     "order",
     ["g::TINYINT", "g::INTEGER DESC", "i::INTEGER, g::TINYINT", "g::SMALLINT, (i % 7)::INTEGER", "i::BIGINT", "i::DATE"]
