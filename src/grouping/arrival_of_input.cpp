@@ -111,7 +111,7 @@ private:
 			return definition.preserves_order && definition.pass_through ? input
 			                                                             : ArrivalOrder::LostBy(definition.name);
 		}
-		if (!call.ordering.empty()) {
+		if (call.HasOrder()) {
 			// partitions come in any order
 			return call.partition_columns.empty() ? ArrivalOrder {ArrivalOrderKind::FIXED, ""}
 			                                      : ArrivalOrder::LostBy(definition.name);

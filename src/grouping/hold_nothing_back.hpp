@@ -27,7 +27,7 @@ namespace merganser {
 struct HoldNothingBack {
 	//! From `top` down to the first operator that is none of the above, which is returned.
 	static reference<PhysicalOperator> Downwards(PhysicalOperator &top);
-	//! All filters in the pipelines that end above `top`.
+	//! Every filter of the plan from `top` down.
 	static void Everywhere(PhysicalOperator &top);
 };
 

@@ -140,6 +140,16 @@ idx_t LogicalTableFunction::EstimateCardinality(ClientContext &context) {
 	return estimated_cardinality;
 }
 
+bool LogicalTableFunction::HasOrder() const {
+	auto written = [&](idx_t column) {
+		return column < ArgumentColumnCount() ? column : compared_columns[column - ArgumentColumnCount()];
+	};
+	return std::any_of(ordering.begin(), ordering.end(), [&](const OrderItem &item) {
+		return std::find(partition_outputs.begin(), partition_outputs.end(), written(item.column)) ==
+		       partition_outputs.end();
+	});
+}
+
 //===--------------------------------------------------------------------===//
 // Pruning
 //===--------------------------------------------------------------------===//
@@ -377,14 +387,14 @@ static bool IsCallWithPartitions(PhysicalOperator &op) {
 }
 
 //! What the call relies on, in this grouping, and what is verified of it.
-static InputPromise PromiseOf(const LogicalTableFunction &function, const ProcessorLayout &layout,
+static InputPromise PromiseOf(const ProcessorLayout &layout, const vector<OrderItem> &order,
                               const GroupingDecision &decision, const ScanLayout &scan_layout) {
 	InputPromise result;
-	result.function = function.definition.name;
+	result.function = layout.function;
 	result.column_names = layout.input_names;
 	result.input_types = layout.input_types;
 	result.partition_columns = layout.partition_columns;
-	result.ordering = function.ordering;
+	result.ordering = order;
 	result.one_stream = !decision.parallel;
 	auto has_partitions = !layout.partition_columns.empty();
 	switch (decision.grouping) {
@@ -395,8 +405,8 @@ static InputPromise PromiseOf(const LogicalTableFunction &function, const Proces
 		result.whole_partitions = has_partitions;
 		break;
 	case Grouping::SINGLE:
-		if (!function.ordering.empty()) {
-			result.ordering = PartitionsThenOrder(layout, function.ordering);
+		if (!order.empty()) {
+			result.ordering = PartitionsThenOrder(layout, order);
 		}
 		break;
 	default:
@@ -418,12 +428,13 @@ bool LogicalTableFunction::KeepsOrderOfInput(ClientContext &context) {
 	if (!arrival) {
 		ArrivalOfInput::Note(context, *this); // DuckDB's optimizer is off
 	}
-	return ordering.empty() && arrival->IsKept(duckdb::Settings::Get<PreserveInsertionOrderSetting>(context));
+	return !HasOrder() && arrival->IsKept(duckdb::Settings::Get<PreserveInsertionOrderSetting>(context));
 }
 
 PhysicalOperator &LogicalTableFunction::CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) {
 	ScanLayout scan_layout;
 	auto decision = ChooseGrouping(context, *this, scan_layout);
+	auto order = HasOrder() ? ordering : vector<OrderItem>();
 	auto keeps_order = KeepsOrderOfInput(context);
 	auto description = Description();
 	auto layout = Layout();
@@ -440,21 +451,21 @@ PhysicalOperator &LogicalTableFunction::CreatePlan(ClientContext &context, Physi
 			decision.reason = "the scan is not planned as a table scan";
 		} else if (decision.sorts_regions) {
 			input = planner.Make<PhysicalRegionSort>(
-			    input.get(), *region_scan, SortOrders(PartitionsThenOrder(layout, ordering), layout), keeps_order);
+			    input.get(), *region_scan, SortOrders(PartitionsThenOrder(layout, order), layout), keeps_order);
 		}
 	}
 	if (decision.grouping == Grouping::HASHED) {
-		input = PlanHashed(context, planner, input, layout, ordering, keeps_order);
+		input = PlanHashed(context, planner, input, layout, order, keeps_order);
 	} else if (decision.grouping == Grouping::SINGLE) {
-		input = PlanSingle(context, planner, input, layout, ordering, keeps_order);
+		input = PlanSingle(context, planner, input, layout, order, keeps_order);
 	}
-	auto takes_what_arrives = ordering.empty() && definition.semantics == TableSemantics::SET;
+	auto takes_what_arrives = order.empty() && definition.semantics == TableSemantics::SET;
 	if (takes_what_arrives && decision.grouping != Grouping::FUSED) {
 		decision.reason += keeps_order ? "; no ORDER BY: rows come in the order they are produced in"
 		                               : "; no ORDER BY: rows come in any order";
 	}
 	RecordDecision(context, definition.name, decision, description);
-	auto promise = PromiseOf(*this, layout, decision, scan_layout);
+	auto promise = PromiseOf(layout, order, decision, scan_layout);
 	auto &result = planner.Make<PhysicalTableFunction>(definition, bound, std::move(layout), std::move(decision),
 	                                                   std::move(description), estimated_cardinality);
 	result.children.push_back(input);

@@ -59,6 +59,8 @@ public:
 	ProcessorLayout Layout() const;
 	InsertionOrderPreservingMap<string> Description() const;
 	vector<string> ExpressionNames() const;
+	//! Whether ORDER BY says anything about rows of one partition, in which partition columns are constant.
+	bool HasOrder() const;
 	//! How many expressions are columns of the table argument; they come first.
 	idx_t ArgumentColumnCount() const {
 		return expressions.size() - compared_columns.size();
