@@ -305,7 +305,7 @@ def test_filters_between_calls_change_no_order(lane, connection, table, form, be
         sql = f"SELECT {COLUMNS}, time + v AS computed FROM ({sql})" if computes else f"SELECT {COLUMNS} FROM ({sql})"
         sql = f"SELECT {COLUMNS} FROM ({sql})"
     decisions = [text.split(":")[0] for text in groupings(connection, last)]
-    if decisions:  # none where DuckDB saw that there are no rows
+    if piece.rows:  # else DuckDB may see that there are none, and scan nothing
         assert decisions[1:] == ["fused"] * (len(steps) - 1)
         assert decisions[0] == ("region_local" if form == "_regions" else "hashed")
     rows = connection.execute(f"SELECT {column}, {COLUMNS} FROM ({last})").fetchall()
@@ -370,8 +370,9 @@ def test_a_false_layout_is_an_error_and_a_true_one_is_right(
     for gap in gaps:
         sql = call("SESSION", gap, f"(SELECT {COLUMNS} FROM ({sql})) PARTITION BY k ORDER BY time")
     decisions = [text.split(":")[0] for text in groupings(connection, sql)]
-    assert decisions in ([], ["region_local"] + ["fused"] * (len(gaps) - 1))
-    if decisions and breaks_the_layout(written):
+    if piece.rows:  # else DuckDB may see that there are none, and scan nothing
+        assert decisions == ["region_local"] + ["fused"] * (len(gaps) - 1)
+    if breaks_the_layout(written):
         with pytest.raises(duckdb.InvalidInputException, match="declared by view declared"):
             connection.execute(sql).fetchall()
         return
