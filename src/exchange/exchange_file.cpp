@@ -163,6 +163,11 @@ idx_t ExchangeFileWriter::Finish() {
 	return position;
 }
 
+idx_t ExchangeFileWriter::Bytes() {
+	std::lock_guard<std::mutex> guard(lock);
+	return position;
+}
+
 idx_t ExchangeFileWriter::Rows() const {
 	return index.Rows();
 }

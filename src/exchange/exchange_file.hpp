@@ -74,6 +74,8 @@ public:
 	//! Writes the index and makes the file appear under its name. Returns the bytes written.
 	idx_t Finish();
 	idx_t Rows() const;
+	//! Written so far.
+	idx_t Bytes();
 
 private:
 	FileSystem &file_system;

@@ -16,6 +16,9 @@ namespace {
 
 const char *const NAME = "STAGED_QUERY";
 
+//! Of some scans DuckDB expects nothing, or too little: a few more rows are no reason to fail.
+const idx_t ALWAYS_SENT = idx_t(16) << 20;
+
 vector<Identifier> ColumnNames(idx_t count) {
 	vector<Identifier> result;
 	for (idx_t i = 0; i < count; i++) {
@@ -39,16 +42,27 @@ struct SendState : public GlobalSinkState {
 	    : folder(make_uniq<ExchangeFolder>(context)), path(folder->SentFile(0)),
 	      file(make_uniq<ExchangeFileWriter>(FileSystem::GetFileSystem(*context.db), path, ColumnNames(types.size()),
 		                                     types, partitions, ExchangeCompression::IsOn(context))),
-	      rows(context, types, {}, partitions) {
+	      rows(context, types, {}, partitions), most_bytes(MaxValue(Settings::SendMaxBytes(context), ALWAYS_SENT)) {
 	}
 	~SendState() override {
 		file.reset();
+	}
+
+	void CheckBytes() {
+		if (file->Bytes() > most_bytes) {
+			throw InvalidInputException(
+			    "The rows that a scan of the session sends to the tasks are more than DuckDB expected, and more than "
+			    "merganser_send_max_bytes allows, %llu. SET merganser_send_max_bytes to a larger size, or SET "
+			    "merganser_runner = '' to run the query in DuckDB alone",
+			    most_bytes);
+		}
 	}
 
 	unique_ptr<ExchangeFolder> folder;
 	string path;
 	unique_ptr<ExchangeFileWriter> file;
 	PartitionedRows rows;
+	const idx_t most_bytes;
 };
 
 } // namespace
@@ -153,6 +167,7 @@ unique_ptr<LocalSinkState> PhysicalSend::GetLocalSinkState(ExecutionContext &con
 SinkResultType PhysicalSend::Sink(ExecutionContext &context, DataChunk &chunk, OperatorSinkInput &input) const {
 	auto &state = input.global_state.Cast<SendState>();
 	state.rows.Append(chunk, *state.file);
+	state.CheckBytes();
 	return SinkResultType::NEED_MORE_INPUT;
 }
 
@@ -164,6 +179,7 @@ SinkFinalizeType PhysicalSend::Finalize(Pipeline &pipeline, Event &event, Client
                                         OperatorSinkFinalizeInput &input) const {
 	auto &state = input.global_state.Cast<SendState>();
 	state.rows.Flush(*state.file);
+	state.CheckBytes();
 	state.file->SpreadBlocks();
 	state.file->Finish();
 	return SinkFinalizeType::READY;

@@ -13,9 +13,27 @@ namespace merganser {
 
 namespace {
 
-string NameOfScan(const LogicalOperator &op) {
+//! What the session reads, below what it makes of it.
+const LogicalOperator &ScanOf(const LogicalOperator &op) {
 	auto session_rows = dynamic_cast<const LogicalSessionRows *>(&op);
-	auto &scan = (session_rows ? session_rows->Original() : op).Cast<LogicalGet>();
+	if (session_rows) {
+		return session_rows->Original();
+	}
+	return op.children.empty() ? op : ScanOf(*op.children[0]);
+}
+
+//! A stream of Arrow batches may have no end, and can be read only once.
+bool MayBeAStream(ClientContext &context, const LogicalOperator &op) {
+	auto &get = op.Cast<LogicalGet>();
+	if (!StringUtil::EndsWith(get.function.GetName().GetIdentifierName(), "arrow_scan") || !get.function.cardinality) {
+		return false;
+	}
+	auto statistics = get.function.cardinality(context, get.bind_data.get());
+	return statistics && !statistics->has_estimated_cardinality;
+}
+
+string NameOfScan(const LogicalOperator &op) {
+	auto &scan = ScanOf(op).Cast<LogicalGet>();
 	auto table = scan.GetTable();
 	return "the scan of " + (table ? table->name : scan.function.GetName()).GetIdentifierName();
 }
@@ -74,6 +92,10 @@ Partitioning StagePlanner::CutSessionRows(Slot &op) {
 
 void StagePlanner::Send(Slot &op, ReadMode mode) {
 	op->ResolveOperatorTypes();
+	if (op->type != LogicalOperatorType::LOGICAL_LIMIT && MayBeAStream(context, ScanOf(*op))) {
+		throw NotImplementedException("how many rows %s has is not known, and they may be there only once",
+		                              NameOfScan(*op));
+	}
 	auto bytes = Bytes(*op);
 	if (bytes > send_bytes) {
 		throw NotImplementedException(

@@ -2,7 +2,9 @@
 
 #include "stages/logical_exchange.hpp"
 #include "stages/plan_columns.hpp"
+#include "stages/plan_copy.hpp"
 #include "stages/range_partition.hpp"
+#include "stages/sliced_tables.hpp"
 
 #include "duckdb/planner/binder.hpp"
 #include "duckdb/planner/operator/list.hpp"
@@ -94,22 +96,53 @@ Partitioning StagePlanner::CutTopN(Slot &op) {
 	return {};
 }
 
+//! Whether the rows of `op` are those of one scan of the session, row by row and in their order.
+static bool StreamsFromTheSession(ClientContext &context, const LogicalOperator &op) {
+	if (op.type == LogicalOperatorType::LOGICAL_PROJECTION || op.type == LogicalOperatorType::LOGICAL_FILTER) {
+		return StreamsFromTheSession(context, *op.children[0]);
+	}
+	auto session_rows = dynamic_cast<const LogicalSessionRows *>(&op);
+	return session_rows && session_rows->Original().type == LogicalOperatorType::LOGICAL_GET &&
+	       !SlicedTables::TrySlice(context, session_rows->Original().Cast<LogicalGet>());
+}
+
+//! The rows a LIMIT needs, those it skips among them; nothing where that is not known.
+static optional_idx NeededRows(const LogicalLimit &limit) {
+	auto offset_is_known =
+	    limit.offset_val.Type() == LimitNodeType::UNSET || limit.offset_val.Type() == LimitNodeType::CONSTANT_VALUE;
+	if (limit.limit_val.Type() != LimitNodeType::CONSTANT_VALUE || !offset_is_known) {
+		return optional_idx();
+	}
+	auto offset = limit.offset_val.Type() == LimitNodeType::UNSET ? 0 : limit.offset_val.GetConstantValue();
+	// DuckDB may have left out row groups for the offset; a stage reads them.
+	offset = limit.unpruned_offset.IsValid() ? limit.unpruned_offset.GetIndex() : offset;
+	auto rows = limit.limit_val.GetConstantValue();
+	auto most = NumericCast<idx_t>(NumericLimits<int64_t>::Maximum());
+	return rows > most || offset > most - rows ? optional_idx() : optional_idx(rows + offset);
+}
+
+static void KeepFirst(unique_ptr<LogicalOperator> &op, idx_t rows) {
+	auto count = op->has_estimated_cardinality ? MinValue(op->estimated_cardinality, rows) : rows;
+	auto first = make_uniq<LogicalLimit>(BoundLimitNode::ConstantValue(NumericCast<int64_t>(rows)), BoundLimitNode());
+	first->children.push_back(std::move(op));
+	first->SetEstimatedCardinality(count);
+	op = std::move(first);
+}
+
 Partitioning StagePlanner::CutLimit(Slot &op) {
+	auto rows = NeededRows(op->Cast<LogicalLimit>());
+	if (rows.IsValid() && StreamsFromTheSession(context, *op->children[0])) {
+		KeepFirst(op->children[0], rows.GetIndex());
+		Send(op->children[0], ReadMode::ALL);
+		pending_reasons.push_back("the session makes the rows LIMIT needs, and no others");
+		return {};
+	}
 	auto delivered = Cut(op->children[0]);
 	if (delivered.IsOneTask()) {
 		return delivered;
 	}
-	auto &limit = op->Cast<LogicalLimit>();
-	auto offset_is_known =
-	    limit.offset_val.Type() == LimitNodeType::UNSET || limit.offset_val.Type() == LimitNodeType::CONSTANT_VALUE;
-	if (limit.limit_val.Type() == LimitNodeType::CONSTANT_VALUE && offset_is_known) {
-		auto offset = limit.offset_val.Type() == LimitNodeType::UNSET ? 0 : limit.offset_val.GetConstantValue();
-		offset = limit.unpruned_offset.IsValid() ? limit.unpruned_offset.GetIndex() : offset;
-		auto rows = limit.limit_val.GetConstantValue() + offset;
-		auto local =
-		    make_uniq<LogicalLimit>(BoundLimitNode::ConstantValue(NumericCast<int64_t>(rows)), BoundLimitNode());
-		local->children.push_back(std::move(op->children[0]));
-		op->children[0] = std::move(local);
+	if (rows.IsValid()) {
+		KeepFirst(op->children[0], rows.GetIndex());
 	}
 	Gather(op->children[0], delivered, "LIMIT counts all rows in one task");
 	return {};

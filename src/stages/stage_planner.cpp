@@ -46,12 +46,20 @@ unique_ptr<QueryStages> StagePlanner::Plan(unique_ptr<LogicalOperator> plan, str
 	return std::move(result);
 }
 
+static void TakeOriginals(unique_ptr<LogicalOperator> &plan) {
+	auto session_rows = dynamic_cast<LogicalSessionRows *>(plan.get());
+	if (session_rows) {
+		plan = session_rows->TakeOriginal();
+		return;
+	}
+	for (auto &child : plan->children) {
+		TakeOriginals(child);
+	}
+}
+
 vector<unique_ptr<LogicalOperator>> StagePlanner::TakeSentPlans() {
 	for (auto &plan : sent_plans) {
-		auto session_rows = dynamic_cast<LogicalSessionRows *>(plan.get());
-		if (session_rows) {
-			plan = session_rows->TakeOriginal();
-		}
+		TakeOriginals(plan);
 	}
 	return std::move(sent_plans);
 }
