@@ -116,7 +116,8 @@ private:
 			return call.partition_columns.empty() ? ArrivalOrder {ArrivalOrderKind::FIXED, ""}
 			                                      : ArrivalOrder::LostBy(definition.name);
 		}
-		if (!definition.takes_any_order && !input.IsKept(preserve_insertion_order)) {
+		// with ORDER BY of partition columns alone, all rows of a partition tie
+		if (call.ordering.empty() && !definition.takes_any_order && !input.IsKept(preserve_insertion_order)) {
 			Refuse(call, input);
 		}
 		return call.partition_columns.empty() ? input : ArrivalOrder::LostBy(definition.name);
