@@ -25,10 +25,12 @@ CostEstimate::CostEstimate(const AggregateInput &input, const Deferral &deferral
 	}
 	for (auto &link : deferral.Chain()) {
 		auto &relation = input.Relations()[link.relation];
-		rows_read_again += double(relation.cardinality);
-		for (auto &key_column : relation.keys[link.key].columns) {
+		auto &key = relation.keys[link.key];
+		auto readings = key.guaranteed ? 1.0 : 2.0;
+		rows_read_again += readings * double(relation.cardinality);
+		for (auto &key_column : key.columns) {
 			auto &type = relation.types[relation.PositionOf(key_column)];
-			price_bytes += double(relation.cardinality) * double(ColumnWidth::Of(type));
+			price_bytes += readings * double(relation.cardinality) * double(ColumnWidth::Of(type));
 		}
 	}
 }

@@ -5,7 +5,8 @@
 //
 // Whether a late materialisation is expected to pay.
 //   saved = rows that reach the aggregate x bytes of the deferred columns: what no longer crosses the joins
-//   price = rows of every relation in the chain x bytes of its key: what the join-back reads again
+//   price = rows of every relation in the chain x bytes of its key: what the join-back reads again, and the check of a
+//           declared key once more
 // It pays when the input is not small, something wide leaves the joins, and saved exceeds price. A link that no wide
 // column relies on is not worth its scan: the columns that do rely on it stay in the group key.
 // Limits: DuckDB's base cardinalities, a fixed selectivity for filters, no statistics on string lengths.

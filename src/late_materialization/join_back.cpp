@@ -1,5 +1,6 @@
 #include "late_materialization/join_back.hpp"
 
+#include "late_materialization/key_check.hpp"
 #include "late_materialization/relation_copy.hpp"
 
 #include "duckdb/optimizer/column_binding_replacer.hpp"
@@ -26,7 +27,7 @@ void JoinBack::Apply(LogicalOperator &root) {
 	for (idx_t link = 0; link < deferral.Chain().size(); link++) {
 		plan = AddLink(std::move(plan), link);
 	}
-	plan = RestoreOutput(std::move(plan));
+	plan = CheckKeys(RestoreOutput(std::move(plan)));
 
 	ColumnBindingReplacer replacer;
 	auto new_bindings = plan->GetColumnBindings();
@@ -160,6 +161,25 @@ unique_ptr<LogicalOperator> JoinBack::RestoreOutput(unique_ptr<LogicalOperator> 
 	auto projection = make_uniq<LogicalProjection>(optimizer.binder.GenerateTableIndex(), std::move(expressions));
 	projection->children.push_back(std::move(plan));
 	return std::move(projection);
+}
+
+unique_ptr<LogicalOperator> JoinBack::CheckKeys(unique_ptr<LogicalOperator> plan) {
+	plan->ResolveOperatorTypes();
+	auto types = plan->types;
+	vector<unique_ptr<LogicalOperator>> branches;
+	branches.push_back(std::move(plan));
+	for (auto &link : deferral.Chain()) {
+		auto &relation = input.Relations()[link.relation];
+		auto &key = relation.keys[link.key];
+		if (!key.guaranteed) {
+			branches.push_back(LogicalKeyCheck::CreateBranch(optimizer, relation, key, types));
+		}
+	}
+	if (branches.size() == 1) {
+		return std::move(branches[0]);
+	}
+	return make_uniq<LogicalSetOperation>(optimizer.binder.GenerateTableIndex(), types.size(), std::move(branches),
+	                                      LogicalOperatorType::LOGICAL_UNION, true);
 }
 
 unique_ptr<Expression> JoinBack::ShownValue(const OutputColumn &column) const {

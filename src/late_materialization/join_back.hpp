@@ -15,6 +15,7 @@
 //             Scan customer                     (c_custkey and what is fetched; no filters)
 //         Scan nation
 //
+// Under a declared key the whole stands in a UNION ALL with that key's check (key_check.hpp), which adds no row.
 // Filters of a relation are not repeated: a surviving row already passed them. The scans share the bind data of the
 // scans below, so both see the same files and the same snapshot.
 // The Projection is the one that DuckDB's binder always puts below a report's ORDER BY, and its passes count on it: the
@@ -54,6 +55,8 @@ private:
 	unique_ptr<LogicalOperator> LimitRows(unique_ptr<LogicalOperator> narrow);
 	unique_ptr<LogicalOperator> AddLink(unique_ptr<LogicalOperator> plan, idx_t link);
 	unique_ptr<LogicalOperator> RestoreOutput(unique_ptr<LogicalOperator> plan);
+	//! The plan under a UNION ALL with the check of each declared key.
+	unique_ptr<LogicalOperator> CheckKeys(unique_ptr<LogicalOperator> plan);
 	unique_ptr<Expression> Materialize(const ColumnBinding &column, const LogicalType &type, idx_t links) const;
 	unique_ptr<Expression> OverNarrowOutput(const Expression &expression) const;
 	unique_ptr<Expression> ShownValue(const OutputColumn &column) const;

@@ -3,7 +3,7 @@
 //
 // late_materialization/join_back_guard.hpp
 //
-// Problem: a declared key is a promise. If it is broken, a join-back returns a row twice or loses it.
+// Problem: a foreign key or a declared key is a promise. If it is broken, a join-back returns a row twice or loses it.
 // Two operators see that it cannot happen unnoticed:
 //   NarrowRows    above the narrow plan, numbers its rows 0, 1, ... in an extra column
 //   JoinBackGuard above each join of the join-back, checks that every number passes exactly once
@@ -11,7 +11,7 @@
 // A number met twice fails the query at once: the key has duplicates. A number not met when the input is exhausted
 // fails it too: no row has the key, so a foreign key is broken, the key is NULL or the data changed between the two
 // scans. Errors: InvalidInputException with a sentence of join_back_promise.hpp. Limit: keys of rows that do not
-// survive the top-N are not looked at.
+// survive the top-N are not looked at here; key_check.hpp looks at all values of a declared key.
 //===----------------------------------------------------------------------===//
 
 #pragma once

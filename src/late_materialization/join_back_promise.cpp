@@ -15,6 +15,11 @@ string JoinBackPromise::DuplicateMessage() const {
 	                          Remedy(table));
 }
 
+string JoinBackPromise::NullMessage() const {
+	return StringUtil::Format("Key %s does not hold: \"%s\" has a row in which a column of it is NULL. %s", key, table,
+	                          Remedy(table));
+}
+
 string JoinBackPromise::MissingMessageStart() const {
 	if (foreign_key.empty()) {
 		return StringUtil::Format("Key %s does not hold: ", key);

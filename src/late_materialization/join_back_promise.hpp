@@ -3,9 +3,10 @@
 //
 // late_materialization/join_back_promise.hpp
 //
-// What one join of a join-back stands on, and the sentences that say that it does not hold. Whoever checks the join,
-// the guard in this process or a stage's SQL, throws these:
+// What one join of a join-back stands on, and the sentences that say that it does not hold. Whoever checks it, the
+// guard in this process, a stage's SQL or the key check, throws these:
 //   Key d (id) does not hold: "memory.main.d" has more than one row for a value of it. Find the rows with: ...
+//   Key d (id) does not hold: "memory.main.d" has a row in which a column of it is NULL. Find the rows with: ...
 //   Key d (id) does not hold: 1 of 5 rows found no row of "memory.main.d" by it; ...
 //   Foreign key f (d) references d (id) does not hold: 1 of 5 rows found no row of "memory.main.d" by it; ...
 // The last is thrown where the narrow plan left out its join with the table because of the foreign key: then a row
@@ -29,6 +30,7 @@ struct JoinBackPromise {
 	string referencing;
 
 	string DuplicateMessage() const;
+	string NullMessage() const;
 	//! The message is this start, "<missing> of <all>", and the end.
 	string MissingMessageStart() const;
 	string MissingMessageEnd() const;

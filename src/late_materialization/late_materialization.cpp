@@ -74,7 +74,9 @@ public:
 		}
 		ancestors.push_back(op);
 		auto path = ancestors;
-		for (idx_t i = 0; i < op->children.size(); i++) {
+		auto &visited = *op;
+		// A rewrite replaces the HAVING filter above its aggregate too, and has then visited what is left to visit.
+		for (idx_t i = 0; op.get() == &visited && i < op->children.size(); i++) {
 			ancestors = path;
 			auto outside = in_recursion;
 			in_recursion = in_recursion || (op->type == LogicalOperatorType::LOGICAL_RECURSIVE_CTE && i == 1);

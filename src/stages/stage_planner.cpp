@@ -2,6 +2,7 @@
 
 #include "grouping/logical_table_function.hpp"
 #include "late_materialization/join_back_guard.hpp"
+#include "late_materialization/key_check.hpp"
 #include "stages/built_in_names.hpp"
 #include "stages/constant_arguments.hpp"
 #include "stages/logical_exchange.hpp"
@@ -140,6 +141,9 @@ Partitioning StagePlanner::CutExtension(Slot &op) {
 	}
 	if (dynamic_cast<LogicalJoinBackGuard *>(op.get())) {
 		return CutJoinBack(op);
+	}
+	if (dynamic_cast<LogicalKeyCheck *>(op.get())) {
+		return CutUnary(op);
 	}
 	return OneTask(op, op->GetName() + " runs in one task");
 }

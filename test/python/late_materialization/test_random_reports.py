@@ -1,8 +1,12 @@
 """Random schemas, data and report queries: with the rule and without it the rows are the same.
 
-Ties cannot disagree: every query ends its ORDER BY with a key of the result, and sums are of integers.
+Ties cannot disagree: sums are of integers, and a query ends its ORDER BY with a key of the result, so that rows compare
+as lists, or shows all its groups. Each query runs with its numbers written and, prepared, with parameters for them.
+
+Where a declaration is not true, the rows are DuckDB's or an error says that it does not hold.
 """
 
+import re
 from collections import Counter
 
 import duckdb
@@ -31,8 +35,18 @@ PAYLOAD_TYPES = {
     "VARCHAR[]": ["NULL", "['p']", "[]"],
 }
 ENFORCEABLE = ("INTEGER", "BIGINT", "VARCHAR", "DATE", "DECIMAL(9,2)")
+# Most of these hold for no row, and DuckDB can tell from the text, constraints or statistics alone.
+PREDICATES = ["{1} = {0}", "{1} = {1}", "{column} < {column}", "{column} IS NULL", "{column} IS NOT NULL", "NULL"]
+PREDICATES += ["{column} = ANY([])", "NOT ({column} = {column})", "{key} = {value}", "{key} IN ({value}, NULL)"]
+PREDICATES += ["{key} <> {value}", "({key} = {value}) IS NOT TRUE"]
+FACT_PREDICATES = ["v > {5} AND v < {3}", "v > {1000}", "v >= {1}", "v IN ({1}, {2})", "v IS NULL", "v <> {50}"]
+HAVING = ["count(*) > {1}", "{group} IS NOT NULL", "count(*) < {0}", "{1} = {0}", "count(DISTINCT {value}) > {1}"]
+HAVING += ["sum({value}) > {2} AND {group} IS NOT NULL", "max({value}) IS NULL", "{group} IS NULL"]
+# A number in braces is a parameter of the prepared form.
+PARAMETER = re.compile(r"\{(\d+)\}")
 
 applied = Counter()
+outcomes = Counter()
 
 
 @st.composite
@@ -41,7 +55,7 @@ def dimensions(draw, name: str, parent: str | None):
     types = draw(st.lists(st.sampled_from(list(KEY_TYPES)), min_size=1, max_size=2))
     if draw(st.sampled_from([True] * 3 + [False])):
         types = ["INTEGER"] * len(types)
-    how = draw(st.sampled_from(["primary", "declared", "unique"] * 4 + ["nullable unique", "none"]))
+    how = draw(st.sampled_from(["primary", "declared", "declared", "unique"] * 3 + ["nullable unique", "none"]))
     if any(type_ not in ENFORCEABLE for type_ in types) and how != "none":
         how = "declared"
     payload = draw(st.lists(st.sampled_from(list(PAYLOAD_TYPES)), min_size=1, max_size=3))
@@ -50,8 +64,11 @@ def dimensions(draw, name: str, parent: str | None):
     )
     if how == "nullable unique":
         keys += [("NULL",) * len(types)] * 2
-    if how == "declared":
+    broken = how == "declared" and draw(st.sampled_from([False] * 4 + [True]))
+    if how == "declared" and not broken:
         keys = distinct_under_equality(types, keys)
+    if broken and keys:
+        keys.append(draw(st.sampled_from([*keys, (*keys[0][:-1], "NULL")])))
     rows = [[*key, *(draw(st.sampled_from(PAYLOAD_TYPES[type_])) for type_ in payload)] for key in keys]
     columns = [(f"{name}_k{i}", type_) for i, type_ in enumerate(types)]
     columns += [(f"{name}_p{i}", type_) for i, type_ in enumerate(payload)]
@@ -65,6 +82,7 @@ def dimensions(draw, name: str, parent: str | None):
         "columns": columns,
         "rows": rows,
         "how": how,
+        "broken": broken,
     }
 
 
@@ -89,7 +107,7 @@ def databases(draw):
     payload = len([column for column in b["columns"] if "_p" in column[0]])
     count = draw(st.integers(0, 3))
     rows = [[str(i), *row[-payload:]] for i, row in enumerate(b["rows"][:count])]
-    b["rows"], b["how"] = rows, draw(st.sampled_from(["primary", "declared", "unique"]))
+    b["rows"], b["how"], b["broken"] = rows, draw(st.sampled_from(["primary", "declared", "unique"])), False
     facts = draw(
         st.lists(
             st.tuples(
@@ -99,10 +117,10 @@ def databases(draw):
             max_size=30,
         )
     )
-    return a, b, facts
+    return a, b, facts, draw(st.sampled_from(["none", "held", "held", "broken"]))
 
 
-def create(connection: duckdb.DuckDBPyConnection, a: dict, b: dict, facts: list[tuple]) -> None:
+def create(connection: duckdb.DuckDBPyConnection, a: dict, b: dict, facts: list[tuple], foreign_keys: str) -> None:
     for table in (a, b):
         key = ", ".join(table["key"])
         constraint = {"primary": f", PRIMARY KEY ({key})", "unique": f", UNIQUE ({key})"}
@@ -119,20 +137,37 @@ def create(connection: duckdb.DuckDBPyConnection, a: dict, b: dict, facts: list[
     connection.execute(f"CREATE TABLE f ({', '.join(columns)}, v INTEGER)")
     for row in facts:
         connection.execute(f"INSERT INTO f VALUES ({', '.join(row)})")
+    if foreign_keys != "none" and a["how"] in ("primary", "declared", "unique"):
+        facts_side = [f"f{i}" for i in range(len(types))]
+        declare_foreign_key(connection, "a", ["a_up"], b, foreign_keys)
+        declare_foreign_key(connection, "f", facts_side, a, foreign_keys)
+
+
+def declare_foreign_key(connection, table: str, columns: list[str], referenced: dict, foreign_keys: str) -> None:
+    if foreign_keys == "held":
+        partner = " AND ".join(f"{mine} = {key}" for mine, key in zip(columns, referenced["key"], strict=True))
+        not_null = " AND ".join(f"{column} IS NOT NULL" for column in columns)
+        connection.execute(
+            f"DELETE FROM {table} WHERE {not_null} AND NOT EXISTS (FROM {referenced['name']} WHERE {partner})"
+        )
+    connection.execute(
+        f"ALTER TABLE {table} ADD FOREIGN KEY ({', '.join(columns)}) REFERENCES {referenced['name']}"
+        f" ({', '.join(referenced['key'])}) NOT ENFORCED RELY"
+    )
 
 
 @st.composite
 def reports(draw, a: dict, b: dict):
     with_b = draw(st.booleans())
-    kind = draw(st.sampled_from(["JOIN"] * 9 + ["LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "SEMI JOIN"]))
+    kind = draw(st.sampled_from(["JOIN"] * 12 + ["LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "SEMI JOIN"]))
     on = " AND ".join(f"f{i} = {column}" for i, column in enumerate(a["key"]))
     source = f"a SEMI JOIN f ON {on}" if kind == "SEMI JOIN" else f"f {kind} a ON {on}"
     value = "1" if kind == "SEMI JOIN" else "v"
     facts_side = [] if kind == "SEMI JOIN" else [f"f{i}" for i in range(len(a["key"]))]
+    where = []
     if with_b:
-        source += draw(
-            st.sampled_from([" JOIN b ON a_up = b_k0", ", b WHERE a_up = b_k0", " LEFT JOIN b ON a_up = b_k0"])
-        )
+        source += draw(st.sampled_from([" JOIN b ON a_up = b_k0", ", b", " LEFT JOIN b ON a_up = b_k0"]))
+        where += ["a_up = b_k0"] if source.endswith(", b") else []
     available = [name for name, _ in a["columns"]] + ([name for name, _ in b["columns"]] if with_b else [])
     key = (
         a["key"]
@@ -141,38 +176,81 @@ def reports(draw, a: dict, b: dict):
     )
     others = draw(st.lists(st.sampled_from(available), min_size=1, max_size=4, unique=True))
     groups = list(dict.fromkeys([*key, *others]))
-    text = draw(st.sampled_from([[], [], [f"({others[0]})::VARCHAR || '!'"]]))
-    aggregates = [f"sum({value})", "count(*)", f"count(DISTINCT {value})", f"sum({value}) FILTER ({value} > 1)"]
+    texts = [[], [], [], [f"({others[0]})::VARCHAR || '!'"], ["'constant'"], ["{7} + {1}"], ["NULL::DATE"]]
+    text = draw(st.sampled_from(texts))
+    aggregates = [f"sum({value})", "count(*)", f"count(DISTINCT {value})", f"sum({value}) FILTER ({value} > {{1}})"]
+    aggregates += [f"sum(DISTINCT {value})", f"count(DISTINCT {value}) FILTER ({value} < {{50}})"]
+    aggregates += ["count(*) FILTER (false)", f"max({value})"]
     aggregates += [f"any_value({others[-1]})", f"max({others[-1]})::VARCHAR"] if others[-1] in key else []
-    shown = [draw(st.sampled_from(aggregates))]
-    having = draw(st.sampled_from(["", "", " HAVING count(*) > 1", f" HAVING {groups[0]} IS NOT NULL"]))
+    shown = draw(st.lists(st.sampled_from(aggregates), min_size=1, max_size=2))
+    shown += draw(st.sampled_from([[], [], [], ["{42}"], ["'shown'"]]))
+    # Not every group column is shown, and the key need not be.
+    visible = [column for column in [*groups, *text] if draw(st.sampled_from([True] * 5 + [False]))]
+    key_column, key_type = next((name, type_) for name, type_ in a["columns"] if name == a["key"][0])
+    predicates = PREDICATES if kind == "SEMI JOIN" else PREDICATES + FACT_PREDICATES
+    where += draw(st.sampled_from([[]] * 3 + [[predicate] for predicate in predicates]))
+    names = {"{column}": draw(st.sampled_from(available)), "{key}": key_column}
+    names["{value}"] = draw(st.sampled_from(KEY_TYPES[key_type]))
+    having = draw(st.sampled_from([""] * len(HAVING) + HAVING))
     direction = draw(st.sampled_from(["", " DESC", " NULLS FIRST", " DESC NULLS LAST"]))
     last = [f"({column})::VARCHAR" for column in groups] if draw(st.sampled_from([False] * 4 + [True])) else list(key)
-    order = ", ".join([f"count(*){direction}", *last])
-    limit = f"LIMIT {draw(st.integers(1, 6))}" + draw(st.sampled_from(["", "", " OFFSET 2"]))
-    columns = ", ".join(f"{column} AS c{i}" for i, column in enumerate([*groups, *text, *shown]))
-    grouping = ", ".join([*groups, *text])
-    return f"SELECT {columns} FROM {source} GROUP BY {grouping}{having} ORDER BY {order} {limit}", last != list(key)
+    first = draw(st.sampled_from(["count(*)", "count(*)", f"count(DISTINCT {value})", "{1} + {1}", f"max({value})"]))
+    order = ", ".join([f"{first}{direction}", *last])
+    known = a["how"] in ("primary", "declared", "unique") and not a["broken"]
+    ordered = last != list(key) or (known and len(key) == len(a["key"]))
+    limit = draw(st.sampled_from([" LIMIT {1}", " LIMIT {3}", " LIMIT {6}"] * 3 + [" LIMIT {0}"]))
+    limit += draw(st.sampled_from(["", "", " OFFSET {2}"]))
+    if not ordered:
+        limit = " LIMIT {1000}"
+    columns = ", ".join(f"{column} AS c{i}" for i, column in enumerate([*visible, *shown]))
+    query = f"SELECT {columns} FROM {source}"
+    query += " WHERE " + " AND ".join(f"({replaced(predicate, names)})" for predicate in where) if where else ""
+    query += f" GROUP BY {', '.join([*groups, *text])}"
+    query += " HAVING " + replaced(having, {"{group}": groups[0], "{value}": value}) if having else ""
+    return query + f" ORDER BY {order}{limit}", ordered
+
+
+def replaced(text: str, names: dict[str, str]) -> str:
+    for name, column in names.items():
+        text = text.replace(name, column)
+    return text
+
+
+def outcome(connection: duckdb.DuckDBPyConnection, query: str, parameters: list[int] | None = None) -> list[str] | str:
+    """The rows as text, or which declaration does not hold; any other error is one of the test."""
+    try:
+        return [repr(row) for row in connection.execute(query, parameters).fetchall()]
+    except duckdb.InvalidInputException as error:
+        assert "does not hold" in str(error)
+        return str(error)
 
 
 @given(data=st.data())
 def check_one_report(data):
-    a, b, facts = data.draw(databases())
-    query, total = data.draw(reports(a, b))
+    a, b, facts, foreign_keys = data.draw(databases())
+    template, ordered = data.draw(reports(a, b))
+    query = PARAMETER.sub(r"\1", template)
+    prepared = PARAMETER.sub(data.draw(st.sampled_from(["?", "?::INTEGER"])), template)
+    parameters = [int(number) for number in PARAMETER.findall(template)]
     with merganser.connect() as connection:
         connection.execute("SET merganser_late_materialization_cost = false")
-        create(connection, a, b, facts)
+        create(connection, a, b, facts, foreign_keys)
         decision = connection.execute(
             "SELECT split_part(text, ':', 1) FROM merganser_explain(?) WHERE section = 'decision'", [query]
         ).fetchall()
-        rewritten = decision == [("applied",)]
         applied[decision[0][0]] += 1
-        with_rule = connection.execute(query).fetchall()
+        with_rule = outcome(connection, query)
+        with_parameters = outcome(connection, prepared, parameters)
         connection.execute("SET merganser_late_materialization = false")
-        without_rule = connection.execute(query).fetchall()
-        if not (total or rewritten):
-            return  # not rewritten: the same plan ran twice, and ties may fall either way
-        assert list(map(repr, with_rule)) == list(map(repr, without_rule)), query
+        without_rule = outcome(connection, query)
+        for result in (with_rule, with_parameters):
+            if isinstance(result, str):
+                assert a["broken"] or foreign_keys == "broken", query
+                outcomes["refused"] += 1
+            elif ordered:
+                assert result == without_rule, query
+            else:
+                assert sorted(result) == sorted(without_rule), query
 
 
 def test_random_reports():
@@ -182,9 +260,11 @@ def test_random_reports():
 @pytest.mark.slow
 def test_many_random_reports():
     check_reports()
+    assert outcomes["refused"] > 0, outcomes
 
 
 def check_reports() -> None:
     applied.clear()
+    outcomes.clear()
     check_one_report()
     assert applied["applied"] * 3 >= applied.total(), applied

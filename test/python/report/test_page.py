@@ -52,9 +52,10 @@ def test_deferred_columns_are_marked_where_they_are_carried(shop, page_of):
     assert carrying(after)[-1] == "Seq Scan"
     tags = {tag.text for plan in (before, after) for tag in plan.all("div", "tag")}
     assert tags == {"carries name, comment"}
-    # 5 rows leave each of them: the guard let them through
+    # 5 rows leave each of them, for the guard let them through; DuckDB counts none for the Union with the key's check
     count = len(carrying(after))
-    assert f"carried by {count} operators, over {5 * count} rows" in after.all("p", "carried")[0].text
+    assert carrying(after).count("Union") == 1
+    assert f"carried by {count} operators, over {5 * (count - 1)} rows" in after.all("p", "carried")[0].text
 
 
 def test_figures_of_operators_are_those_of_the_run(shop, tmp_path):

@@ -1,0 +1,87 @@
+//===----------------------------------------------------------------------===//
+//                         Merganser
+//
+// late_materialization/key_check.hpp
+//
+// Problem: the guard of a join-back sees the keys of the rows shown. A value that stands twice has made one group of
+// two before that, so such a group can have been sorted or filtered out although its halves belonged into the result:
+//   customer (1, 'a'), (1, 'b'), (2, 'x')   sale (1, 10), (2, 15)
+//   GROUP BY id, name ORDER BY sum(price) LIMIT 1      is (1, 'a', 10); grouped by id alone, 1 has 20 and 2 is first
+// So a declared key is looked at as a whole, in the query that relies on it, by a branch that returns no row:
+//   UNION ALL
+//     <the join-back>
+//     Projection (NULL, ...) <- Limit 1 <- KeyCheck <- Aggregate: groups = key columns, count(*) <- Scan customer
+//
+// Sound because: the branch delivers nothing or fails. It runs whatever the join-back finds, also when that is empty:
+// above both stands the report's own ORDER BY, which reads all its input. It reads with the bind data of the query's
+// other scans, so the same files and the same snapshot. In stages every task checks the values of its partition.
+// The Limit, which no row reaches, tells DuckDB's estimates that the branch adds nothing.
+// Cost: one hash table of the key's values, which the cost estimate counts. Keys that DuckDB enforces have no branch.
+// Errors: InvalidInputException with a sentence of join_back_promise.hpp.
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "late_materialization/join_back_promise.hpp"
+#include "late_materialization/relation_copy.hpp"
+#include "travelling_operator.hpp"
+
+#include "duckdb/execution/physical_operator.hpp"
+#include "duckdb/optimizer/optimizer.hpp"
+
+namespace merganser {
+
+//! A filter that lets no row pass: over columns of a key and how often each value stands, fails on NULL and on a number
+//! above one.
+class LogicalKeyCheck : public TravellingOperator {
+public:
+	//! `columns`: those of the key, then the count.
+	LogicalKeyCheck(vector<unique_ptr<Expression>> columns, JoinBackPromise promise);
+
+	//! A plan of columns of these types and no rows, which fails where the key does not hold.
+	static unique_ptr<LogicalOperator> CreateBranch(Optimizer &optimizer, const BaseRelation &relation,
+	                                                const RelationKey &key, const vector<LogicalType> &types);
+
+	unique_ptr<LogicalOperator> CopyAlone() const override;
+	//! SELECT <columns> FROM <child> WHERE CASE WHEN <key> IS NULL THEN error(...) ... ELSE false END
+	LogicalPlanSQLExportResult ToSQL(LogicalPlanSQLExportContext &context,
+	                                 const LogicalPlanVerificationPath &path) override;
+
+	vector<ColumnBinding> GetColumnBindings() override;
+	PhysicalOperator &CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) override;
+	string GetName() const override;
+	//! Throws NotImplementedException: DuckDB copies plans by writing them, and has no way to read this one back.
+	string GetExtensionName() const override;
+	InsertionOrderPreservingMap<string> ParamsToString() const override;
+	bool SupportSerialization() const override {
+		return false;
+	}
+
+protected:
+	void ResolveTypes() override;
+
+private:
+	JoinBackPromise promise;
+};
+
+class PhysicalKeyCheck : public PhysicalOperator {
+public:
+	//! Positions in the child's columns.
+	PhysicalKeyCheck(PhysicalPlan &plan, vector<LogicalType> types, vector<idx_t> key_columns, idx_t count_column,
+	                 JoinBackPromise promise);
+
+	string GetName() const override;
+	InsertionOrderPreservingMap<string> ParamsToString() const override;
+	OperatorResultType Execute(ExecutionContext &context, DataChunk &input, DataChunk &chunk,
+	                           GlobalOperatorState &gstate, OperatorState &state) const override;
+	bool ParallelOperator() const override {
+		return true;
+	}
+
+private:
+	vector<idx_t> key_columns;
+	idx_t count_column;
+	JoinBackPromise promise;
+};
+
+} // namespace merganser
