@@ -13,6 +13,7 @@
 #include "duckdb/parser/parsed_data/alter_table_info.hpp"
 #include "duckdb/planner/binder.hpp"
 #include "duckdb/planner/operator/logical_alter.hpp"
+#include "duckdb/planner/operator/logical_drop.hpp"
 #include "duckdb/planner/planner_extension.hpp"
 
 namespace merganser {
@@ -41,6 +42,19 @@ class AlterEffect {
 public:
 	AlterEffect(ClientContext &context, CatalogEntry &altered)
 	    : context(context), altered(altered), altered_name(DeclarationStore::NameOf(altered)) {
+	}
+
+	//! Another object that is made under the name is not the one that foreign keys were declared to.
+	vector<ObjectDeclarations> OfDrop() {
+		return Edit(
+		    [&](Declaration &declaration, bool is_dropped) {
+			    if (!is_dropped && declaration.kind == DeclarationKind::FOREIGN_KEY &&
+				    declaration.referenced == altered_name) {
+				    declaration.voided = altered_name.ToString() + ", which it references, was dropped";
+			    }
+			    return true;
+		    },
+		    altered_name);
 	}
 
 	vector<ObjectDeclarations> Of(AlterInfo &info) {
@@ -81,10 +95,10 @@ private:
 			ObjectDeclarations edited;
 			edited.object = is_altered ? name_afterwards : name;
 			bool changed = false;
-			for (auto &stored : DeclarationStore::All(context, object)) {
-				auto declaration = stored.declaration;
+			for (auto &stored : DeclarationStore::Stored(context, object)) {
+				auto declaration = stored;
 				bool kept = edit(declaration, is_altered);
-				changed = changed || !kept || !(declaration == stored.declaration);
+				changed = changed || !kept || !(declaration == stored);
 				if (kept) {
 					edited.declarations.push_back(std::move(declaration));
 				}
@@ -164,6 +178,8 @@ public:
 		}
 		if (plan->type == LogicalOperatorType::LOGICAL_ALTER) {
 			Intercept(plan);
+		} else if (plan->type == LogicalOperatorType::LOGICAL_DROP) {
+			InterceptDrop(plan);
 		}
 	}
 
@@ -195,6 +211,23 @@ private:
 		change.objects = AlterEffect(context, *object).Of(*info);
 		if (!change.objects.empty()) {
 			change.alter = std::move(info);
+			plan = make_uniq<LogicalDeclare>(std::move(change));
+		}
+	}
+
+	void InterceptDrop(unique_ptr<LogicalOperator> &plan) {
+		auto &info = plan->Cast<LogicalDrop>().info;
+		if (info->type != CatalogType::TABLE_ENTRY && info->type != CatalogType::VIEW_ENTRY) {
+			return;
+		}
+		auto object = DeclarationStore::Find(context, info->GetQualifiedName());
+		if (!object || object->type != info->type || !object->ParentCatalog().IsDuckCatalog()) {
+			return;
+		}
+		DeclarationChange change;
+		change.objects = AlterEffect(context, *object).OfDrop();
+		if (!change.objects.empty()) {
+			change.drop = std::move(info);
 			plan = make_uniq<LogicalDeclare>(std::move(change));
 		}
 	}

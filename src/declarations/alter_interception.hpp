@@ -10,10 +10,13 @@
 //   ALTER TABLE customer DROP COLUMN region;                 -- declarations that name it go with it
 //   ALTER TABLE customer ALTER id TYPE SMALLINT;             -- declarations that name it become stale
 //   COMMENT ON TABLE customer IS 'clients';                  -- keeps the declarations
-// After a statement is bound, an ALTER that concerns declarations, including our own, is replaced by one that carries
-// out both in one transaction (declare_operator.hpp); every other statement is left alone. Limits: foreign keys that
-// other databases declare to a renamed object become stale (a transaction writes one database). Errors: those of
-// declaration_binding.hpp.
+//   DROP TABLE customer;                                     -- foreign keys to it become stale, and stay so if
+//                                                               another customer is made
+// After a statement is bound, an ALTER or DROP that concerns declarations, including our own, is replaced by one that
+// carries out both in one transaction (declare_operator.hpp); every other statement is left alone. Limits: foreign keys
+// that other databases declare to a renamed object become stale (a transaction writes one database), and those to one
+// that is dropped there, or by CREATE OR REPLACE or with its schema, until it is there again with such a key. Errors:
+// those of declaration_binding.hpp.
 //===----------------------------------------------------------------------===//
 
 #pragma once

@@ -10,6 +10,9 @@ void DeclarationChange::Apply(ClientContext &context) const {
 	if (alter) {
 		Catalog::GetCatalog(context, alter->GetQualifiedName().Catalog()).Alter(context, *alter);
 	}
+	if (drop) {
+		Catalog::GetCatalog(context, drop->GetQualifiedName().Catalog()).DropEntry(context, *drop);
+	}
 	for (auto &entry : objects) {
 		auto object = DeclarationStore::Find(context, entry.object);
 		if (!object) {
@@ -24,6 +27,9 @@ InsertionOrderPreservingMap<string> DeclarationChange::ToText() const {
 	InsertionOrderPreservingMap<string> result;
 	if (alter) {
 		result["Alter"] = alter->ToString();
+	}
+	if (drop) {
+		result["Drop"] = drop->GetQualifiedName().ToString();
 	}
 	for (auto &entry : objects) {
 		// EXPLAIN ANALYZE titles every operator of an extension "Extension", so the parameters say which one it is

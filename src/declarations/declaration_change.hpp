@@ -13,6 +13,7 @@
 #include "declarations/declaration.hpp"
 
 #include "duckdb/parser/parsed_data/alter_info.hpp"
+#include "duckdb/parser/parsed_data/drop_info.hpp"
 
 namespace merganser {
 
@@ -25,6 +26,8 @@ struct ObjectDeclarations {
 struct DeclarationChange {
 	//! Null if DuckDB itself has nothing to alter.
 	unique_ptr<AlterInfo> alter;
+	//! Null if DuckDB itself has nothing to drop.
+	unique_ptr<DropInfo> drop;
 	vector<ObjectDeclarations> objects;
 
 	//! CatalogException if an object is gone since the statement was bound.

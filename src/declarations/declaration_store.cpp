@@ -27,7 +27,7 @@ optional_ptr<const vector<Declaration>> InSession(ClientContext &context, Catalo
 	return DeclarationStore::KeptInSession(entry) ? SessionDeclarations::Get(context).Of(entry) : nullptr;
 }
 
-vector<Declaration> Stored(ClientContext &context, CatalogEntry &entry) {
+vector<Declaration> ReadStored(ClientContext &context, CatalogEntry &entry) {
 	if (!IsTableOrView(entry)) {
 		return {};
 	}
@@ -123,7 +123,7 @@ private:
 	}
 
 	void AddDeclared(ClientContext &context) {
-		for (auto &declaration : Stored(context, entry)) {
+		for (auto &declaration : ReadStored(context, entry)) {
 			bool primary = declaration.kind == DeclarationKind::PRIMARY_KEY;
 			bool usable = declaration.voided.empty() && (primary || declaration.kind == DeclarationKind::UNIQUE);
 			if (usable && StaleColumns(context, entry, declaration.columns, declaration.types, declaration.positions,
@@ -185,7 +185,9 @@ string StaleReference(ClientContext &context, const Declaration &declaration, Vi
 string StaleReason(ClientContext &context, CatalogEntry &entry, const Declaration &declaration,
                    ViewColumns view_columns) {
 	if (!declaration.voided.empty()) {
-		return declaration.voided;
+		auto gone = declaration.kind == DeclarationKind::FOREIGN_KEY &&
+		            !DeclarationStore::Find(context, declaration.referenced);
+		return gone ? StaleReference(context, declaration, view_columns) : declaration.voided;
 	}
 	auto reason =
 	    StaleColumns(context, entry, declaration.columns, declaration.types, declaration.positions, view_columns);
@@ -193,6 +195,10 @@ string StaleReason(ClientContext &context, CatalogEntry &entry, const Declaratio
 }
 
 } // namespace
+
+vector<Declaration> DeclarationStore::Stored(ClientContext &context, CatalogEntry &table_or_view) {
+	return ReadStored(context, table_or_view);
+}
 
 string DeclarationStore::Unreadable(CatalogEntry &table_or_view) {
 	if (!IsTableOrView(table_or_view)) {
@@ -204,7 +210,7 @@ string DeclarationStore::Unreadable(CatalogEntry &table_or_view) {
 vector<StoredDeclaration> DeclarationStore::All(ClientContext &context, CatalogEntry &table_or_view) {
 	vector<StoredDeclaration> result;
 	bool in_session = InSession(context, table_or_view) != nullptr;
-	for (auto &declaration : Stored(context, table_or_view)) {
+	for (auto &declaration : ReadStored(context, table_or_view)) {
 		StoredDeclaration stored;
 		stored.stale = StaleReason(context, table_or_view, declaration, ViewColumns::FRESH);
 		stored.in_session = in_session;
@@ -216,7 +222,7 @@ vector<StoredDeclaration> DeclarationStore::All(ClientContext &context, CatalogE
 
 vector<Declaration> DeclarationStore::Valid(ClientContext &context, CatalogEntry &table_or_view) {
 	vector<Declaration> result;
-	for (auto &declaration : Stored(context, table_or_view)) {
+	for (auto &declaration : ReadStored(context, table_or_view)) {
 		if (StaleReason(context, table_or_view, declaration, ViewColumns::KNOWN).empty()) {
 			result.push_back(std::move(declaration));
 		}
@@ -273,7 +279,7 @@ vector<reference<CatalogEntry>> DeclarationStore::DeclaredObjects(ClientContext 
 	for (auto &schema : catalog.GetSchemas(context)) {
 		// DuckDB keeps views among the tables
 		schema.get().Scan(context, CatalogType::TABLE_ENTRY, [&](CatalogEntry &entry) {
-			if (!Stored(context, entry).empty()) {
+			if (!ReadStored(context, entry).empty()) {
 				result.push_back(entry);
 			}
 		});

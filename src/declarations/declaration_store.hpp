@@ -45,9 +45,11 @@ public:
 
 	//! All tables and views of this database with declarations.
 	static vector<reference<CatalogEntry>> DeclaredObjects(ClientContext &context, Catalog &catalog);
+	//! What is stored, stale or not, in the order made.
+	static vector<Declaration> Stored(ClientContext &context, CatalogEntry &table_or_view);
 	//! Why what the object's comment declares cannot be read; empty if it can, or if it declares nothing.
 	static string Unreadable(CatalogEntry &table_or_view);
-	//! What is stored, stale or not, in the order made. Binds a view again, so it is not for rules.
+	//! The same, and what makes it stale. Binds a view again, so it is not for rules.
 	static vector<StoredDeclaration> All(ClientContext &context, CatalogEntry &table_or_view);
 	//! Replaces what is stored.
 	static void Write(ClientContext &context, CatalogEntry &table_or_view, vector<Declaration> declarations);

@@ -46,6 +46,39 @@ bool NamesItsFiles(const ParsedExpression &call) {
 	       IsTextOrList(arguments[0].GetExpression());
 }
 
+//! What a relation that writes, or explains, takes its rows from: only a query has a query node. Null for other kinds.
+optional_ptr<Relation> QueryOf(Relation &relation) {
+	switch (relation.type) {
+	case RelationType::TABLE_RELATION:
+	case RelationType::PROJECTION_RELATION:
+	case RelationType::FILTER_RELATION:
+	case RelationType::CROSS_PRODUCT_RELATION:
+	case RelationType::JOIN_RELATION:
+	case RelationType::AGGREGATE_RELATION:
+	case RelationType::SET_OPERATION_RELATION:
+	case RelationType::DISTINCT_RELATION:
+	case RelationType::LIMIT_RELATION:
+	case RelationType::ORDER_RELATION:
+	case RelationType::VALUE_LIST_RELATION:
+	case RelationType::SUBQUERY_RELATION:
+	case RelationType::TABLE_FUNCTION_RELATION:
+	case RelationType::VIEW_RELATION:
+	case RelationType::QUERY_RELATION:
+		return relation;
+	case RelationType::EXPLAIN_RELATION:
+	case RelationType::CREATE_TABLE_RELATION:
+	case RelationType::CREATE_VIEW_RELATION:
+	case RelationType::INSERT_RELATION:
+	case RelationType::WRITE_CSV_RELATION:
+	case RelationType::WRITE_PARQUET_RELATION: {
+		auto child = relation.ChildRelation();
+		return child ? QueryOf(*child) : nullptr;
+	}
+	default:
+		return nullptr;
+	}
+}
+
 } // namespace
 
 void QueryNames::Add(QueryNode &node) {
@@ -76,8 +109,10 @@ void QueryNames::Add(SQLStatement &statement) {
 		return Add(*statement.Cast<ExplainStatement>().stmt);
 	case StatementType::PREPARE_STATEMENT:
 		return Add(*statement.Cast<PrepareStatement>().statement);
-	case StatementType::RELATION_STATEMENT:
-		return Add(*statement.Cast<RelationStatement>().relation->GetQueryNode());
+	case StatementType::RELATION_STATEMENT: {
+		auto relation = QueryOf(*statement.Cast<RelationStatement>().relation);
+		return relation ? Add(*relation->GetQueryNode()) : void();
+	}
 	case StatementType::COPY_STATEMENT: {
 		auto &copy = *statement.Cast<CopyStatement>().info;
 		if (copy.select_statement) {
