@@ -6,8 +6,8 @@
 // Problem: a task in another process must give the rows the session would give: TimeZone, default_null_order,
 // integer_division and their like change answers.
 // What SET changed, for the session or for its database, except what belongs to a process or a client (memory, threads,
-// folders, how a result is shown) and settings that can only be changed for a whole database. TimeZone and Calendar also
-// where nothing changed them: their defaults are the machine's.
+// folders, how a result is shown) and settings that can only be changed for a whole database. TimeZone and Calendar
+// also where nothing changed them: their defaults are the machine's.
 //
 // Credentials are settings too: SET s3_secret_access_key, http_proxy_password. A setting of an extension is taken for
 // one unless it is known to be none, so that a new one is never shown by mistake: such settings travel with the secrets

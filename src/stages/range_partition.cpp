@@ -20,9 +20,9 @@ vector<string> Modifiers(const vector<BoundOrderByNode> &orders) {
 
 using TextResult = LogicalPlanVerificationResult<string>;
 
-//! create_sort_key(…) over the columns of the last child. Keys of up to eight bytes would be integers, and the plan does
-//! not know which: it has compressed columns where the SQL has whole ones. A text behind them, always the same, makes a
-//! BLOB of every key and changes no order.
+//! create_sort_key(…) over the columns of the last child. Keys of up to eight bytes would be integers, and the plan
+//! does not know which: it has compressed columns where the SQL has whole ones. A text behind them, always the same,
+//! makes a BLOB of every key and changes no order.
 TextResult SortKey(LogicalOperator &op, const vector<string> &modifiers, LogicalPlanSQLExportContext &context,
                    const OperatorExport::Input &input, const LogicalPlanVerificationPath &path) {
 	auto expressions = OperatorExport::ExportExpressions(op, modifiers.size(), input, context, path);
