@@ -5,6 +5,7 @@ import shutil
 import sys
 import tempfile
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,9 @@ START_SECONDS = 120
 END_SECONDS = 10
 LONGEST_FOLDER = 30
 OLD_AFTER_SECONDS = 24 * 60 * 60
+# A node whose worker did not start is tried again after a pause, each time after one twice as long.
+FIRST_PAUSE_SECONDS = 1
+LONGEST_PAUSE_SECONDS = 300
 # Ray places an actor on the node it is told only when it asks for some CPU.
 SHARE_OF_CPU = 0.01
 # For calls that end soon; tasks have as many as the node has CPUs.
@@ -52,6 +56,22 @@ class Member:
     folder: str = ""
 
 
+class NotStarted(Exception):
+    """A worker that may start another time."""
+
+
+@dataclass
+class Pause:
+    """After `failures` starts of a worker that failed, one after the other, until when no other is tried."""
+
+    failures: int = 0
+    until: float = 0
+
+    def grow(self) -> None:
+        self.until = time.monotonic() + min(FIRST_PAUSE_SECONDS * 2**self.failures, LONGEST_PAUSE_SECONDS)
+        self.failures += 1
+
+
 class Cluster:
     """`worker_class` is Worker or a class that extends it."""
 
@@ -61,6 +81,8 @@ class Cluster:
         self.worker_class = worker_class
         self.lock = threading.Lock()
         self.members: dict[Limits, dict[str, Member]] = {}
+        #: Of nodes whose worker did not start.
+        self.pauses: dict[tuple[Limits, str], Pause] = {}
         self.own_folder: str | None = None
         self.started_ray = not ray.is_initialized()
         if self.started_ray:
@@ -104,23 +126,50 @@ class Cluster:
     # ---------------------------------------------------------------- workers
 
     def workers(self, limits: Limits) -> list[Member]:
-        """A worker on every node that is alive and has CPUs; starts those that are missing."""
+        """A worker on every node that is alive and has CPUs; starts those that are missing.
+
+        A node whose worker does not start is left out for a while, as long as there are others.
+        """
         with self.lock:
             members = self.members.setdefault(limits, {})
             nodes = {node["NodeID"]: node for node in ray.nodes() if node["Alive"]}
             for node in [node for node in members if node not in nodes]:
                 del members[node]
-            new = [
-                self.start_worker(node, limits)
-                for name, node in nodes.items()
-                if name not in members and node["Resources"].get("CPU", 0) > 0
+            missing = [
+                node for name, node in nodes.items() if name not in members and node["Resources"].get("CPU", 0) > 0
             ]
-            for member in new:
-                member.folder = self.checked(member)
-                members[member.node] = member
+            due = [node for node in missing if not members or self.is_due(limits, node["NodeID"])]
+            failures = self.start_workers(due, limits, members)
             if not members:
-                raise QueryFailure("IO", f"no node of the Ray cluster {self.address} has CPUs")
+                why = failures[0] if failures else f"no node of the Ray cluster {self.address} has CPUs"
+                raise QueryFailure("IO", why)
             return list(members.values())
+
+    def is_due(self, limits: Limits, node: str) -> bool:
+        pause = self.pauses.get((limits, node))
+        return pause is None or time.monotonic() >= pause.until
+
+    def start_workers(self, nodes: list[dict[str, Any]], limits: Limits, members: dict[str, Member]) -> list[str]:
+        """Adds those that start; returns why others did not."""
+        failures = []
+        for member in [self.start_worker(node, limits) for node in nodes]:
+            try:
+                member.folder = self.checked(member)
+            except NotStarted as error:
+                failures.append(str(error))
+                self.pauses.setdefault((limits, member.node), Pause()).grow()
+            else:
+                self.pauses.pop((limits, member.node), None)
+                members[member.node] = member
+        return failures
+
+    def forget(self, member: Member) -> None:
+        """Its worker has died and does not come back: another one is started when there is a need."""
+        with self.lock:
+            for limits, members in self.members.items():
+                if members.get(member.node) is member:
+                    del members[member.node]
+                    self.pauses.setdefault((limits, member.node), Pause()).grow()
 
     def start_worker(self, node: dict[str, Any], limits: Limits) -> Member:
         cpus = max(int(node["Resources"]["CPU"]), 1)
@@ -155,12 +204,12 @@ class Cluster:
             return ray.get(self.check(member), timeout=START_SECONDS)
         except ray.exceptions.GetTimeoutError:
             ray.kill(member.actor)
-            raise QueryFailure("IO", f"the worker on {member.host} did not start in {START_SECONDS} s") from None
+            raise NotStarted(f"the worker on {member.host} did not start in {START_SECONDS} s") from None
         except ray.exceptions.RayTaskError as error:
             ray.kill(member.actor)
             raise QueryFailure("Invalid Input", f"{error.cause}") from None
         except ray.exceptions.RayActorError as error:
-            raise QueryFailure("IO", f"the worker on {member.host} did not start: {error}") from None
+            raise NotStarted(f"the worker on {member.host} did not start: {error}") from None
 
     def check(self, member: Member) -> Any:
         return member.actor.check.remote([self.extension])

@@ -4,6 +4,7 @@ A fault is a file `<action>-<stage>-<task>-<number>` in the folder of faults; th
 says, so each happens once, whichever process meets it first.
 """
 
+import contextlib
 import os
 import signal
 import time
@@ -17,6 +18,13 @@ AFTER = ("truncate", "damage", "remove")
 
 
 class FaultyWorker(Worker):
+    def __init__(self, options) -> None:
+        super().__init__(options)
+        for fault in faults_folder(self).glob("start-*"):
+            with contextlib.suppress(FileNotFoundError):  # another worker was first
+                fault.unlink()
+                raise RuntimeError("a start the test asked to fail")
+
     @ray.method(concurrency_group="tasks")
     def run(self, task: Task) -> Outcome:
         with open(faults_folder(self) / "log", "a") as log:
