@@ -15,6 +15,8 @@
 #include "duckdb/planner/binder.hpp"
 #include "duckdb/planner/operator/logical_copy_to_file.hpp"
 
+#include <mutex>
+
 namespace merganser {
 
 namespace {
@@ -42,21 +44,44 @@ struct ExchangeCopyData : public TableFunctionData {
 	}
 };
 
-struct ExchangeCopyGlobalState : public GlobalFunctionData {
+//! DuckDB makes a local state for every chunk. The rows collected for each partition stay here between chunks, so that
+//! blocks are full; while one thread writes there is one collection, and the file is in the order of the rows.
+class ExchangeCopyGlobalState : public GlobalFunctionData {
+public:
 	ExchangeCopyGlobalState(ClientContext &context, const ExchangeCopyData &data, const string &path)
 	    // After an error, DuckDB's threads may drop this when the connection and its file system are gone already.
 	    : file(FileSystem::GetFileSystem(*context.db), path, data.names, data.types, data.partitions, data.compress) {
 	}
 
 	ExchangeFileWriter file;
+
+	//! Of this thread until it gives them back.
+	unique_ptr<PartitionedRows> Take(ClientContext &context, const ExchangeCopyData &data) {
+		std::lock_guard<std::mutex> guard(lock);
+		if (collected.empty()) {
+			return make_uniq<PartitionedRows>(context, data.types, data.keys, data.partitions, data.number);
+		}
+		auto result = std::move(collected.back());
+		collected.pop_back();
+		return result;
+	}
+	void GiveBack(unique_ptr<PartitionedRows> rows) {
+		std::lock_guard<std::mutex> guard(lock);
+		collected.push_back(std::move(rows));
+	}
+	void Flush() {
+		for (auto &rows : collected) {
+			rows->Flush(file);
+		}
+	}
+
+private:
+	std::mutex lock;
+	vector<unique_ptr<PartitionedRows>> collected;
 };
 
 struct ExchangeCopyLocalState : public LocalFunctionData {
-	ExchangeCopyLocalState(ClientContext &context, const ExchangeCopyData &data)
-	    : rows(context, data.types, data.keys, data.partitions, data.number) {
-	}
-
-	PartitionedRows rows;
+	unique_ptr<PartitionedRows> rows;
 };
 
 idx_t FindColumn(const char *option, const vector<Identifier> &names, const Identifier &name) {
@@ -193,21 +218,31 @@ unique_ptr<GlobalFunctionData> InitializeGlobal(ClientContext &context, Function
 }
 
 unique_ptr<LocalFunctionData> InitializeLocal(ExecutionContext &context, FunctionData &bind_data) {
-	return make_uniq<ExchangeCopyLocalState>(context.client, bind_data.Cast<ExchangeCopyData>());
+	return make_uniq<ExchangeCopyLocalState>();
 }
 
 void Sink(ExecutionContext &context, FunctionData &bind_data, GlobalFunctionData &gstate, LocalFunctionData &lstate,
           DataChunk &input) {
-	lstate.Cast<ExchangeCopyLocalState>().rows.Append(input, gstate.Cast<ExchangeCopyGlobalState>().file);
+	auto &global = gstate.Cast<ExchangeCopyGlobalState>();
+	auto &rows = lstate.Cast<ExchangeCopyLocalState>().rows;
+	if (!rows) {
+		rows = global.Take(context.client, bind_data.Cast<ExchangeCopyData>());
+	}
+	rows->Append(input, global.file);
 }
 
 void Combine(ExecutionContext &context, FunctionData &bind_data, GlobalFunctionData &gstate,
              LocalFunctionData &lstate) {
-	lstate.Cast<ExchangeCopyLocalState>().rows.Flush(gstate.Cast<ExchangeCopyGlobalState>().file);
+	auto &rows = lstate.Cast<ExchangeCopyLocalState>().rows;
+	if (rows) {
+		gstate.Cast<ExchangeCopyGlobalState>().GiveBack(std::move(rows));
+	}
 }
 
 void Finalize(ClientContext &context, FunctionData &bind_data, GlobalFunctionData &gstate) {
-	auto &file = gstate.Cast<ExchangeCopyGlobalState>().file;
+	auto &global = gstate.Cast<ExchangeCopyGlobalState>();
+	global.Flush();
+	auto &file = global.file;
 	auto &data = bind_data.Cast<ExchangeCopyData>();
 	if (data.keys.empty() && !data.number.IsValid()) {
 		file.SpreadBlocks();

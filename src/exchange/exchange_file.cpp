@@ -14,7 +14,7 @@ namespace merganser {
 namespace {
 
 const uint64_t MAGIC = 0x3148435845524D47ULL; // "GMREXCH1", read as a little-endian number
-const uint64_t FORMAT_VERSION = 2;
+const uint64_t FORMAT_VERSION = 3;
 const idx_t HEADER_SIZE = 2 * sizeof(uint64_t);
 const idx_t FOOTER_SIZE = 3 * sizeof(uint64_t);
 
@@ -26,6 +26,13 @@ SerializationOptions Lossless() {
 
 string TemporaryName(const string &path) {
 	return path + ".tmp_" + UUID::ToString(UUID::GenerateRandomUUID());
+}
+
+//! Unlike the folder above, these are the same wherever nodes keep their files.
+string Origin(const string &path) {
+	auto parts = StringUtil::Split(path, '/');
+	auto first = parts.begin() + NumericCast<int64_t>(parts.size() - MinValue<idx_t>(parts.size(), 3));
+	return StringUtil::Join(vector<string>(first, parts.end()), "/");
 }
 
 } // namespace
@@ -63,6 +70,7 @@ void ExchangeIndex::Serialize(Serializer &serializer) const {
 			object.WriteProperty<idx_t>(105, "raw_length", blocks[i].raw_length);
 		});
 	});
+	serializer.WriteProperty<string>(104, "origin", origin);
 }
 
 ExchangeIndex ExchangeIndex::Deserialize(Deserializer &deserializer) {
@@ -85,6 +93,7 @@ ExchangeIndex ExchangeIndex::Deserialize(Deserializer &deserializer) {
 			result.blocks.push_back(block);
 		});
 	});
+	result.origin = deserializer.ReadProperty<string>(104, "origin");
 	return result;
 }
 
@@ -94,6 +103,7 @@ ExchangeFileWriter::ExchangeFileWriter(FileSystem &file_system, string path_p, v
 	index.names = std::move(names);
 	index.types = std::move(types);
 	index.partitions = partitions;
+	index.origin = Origin(path);
 	handle = file_system.OpenFile(temporary_path, FileFlags::FILE_FLAGS_WRITE | FileFlags::FILE_FLAGS_FILE_CREATE_NEW);
 	uint64_t header[] = {MAGIC, FORMAT_VERSION};
 	Write(const_data_ptr_cast(header), HEADER_SIZE);
@@ -173,7 +183,10 @@ idx_t ExchangeFileWriter::Rows() const {
 }
 
 ExchangeFileReader::ExchangeFileReader(FileSystem &file_system, string path_p) : path(std::move(path_p)) {
-	handle = file_system.OpenFile(path, FileFlags::FILE_FLAGS_READ);
+	handle = file_system.OpenFile(path, FileFlags::FILE_FLAGS_READ | FileFlags::FILE_FLAGS_NULL_IF_NOT_EXISTS);
+	if (!handle) {
+		ThrowDamaged("is gone");
+	}
 	ReadIndex();
 }
 
@@ -213,11 +226,20 @@ void ExchangeFileReader::ReadIndex() {
 	if (Checksum(buffer.data(), length) != footer[1]) {
 		ThrowDamaged("was altered: the checksum of its index is wrong");
 	}
+	identity = footer[1];
 	MemoryStream stream(buffer.data(), length);
 	BinaryDeserializer deserializer(stream);
 	deserializer.Begin();
 	index = ExchangeIndex::Deserialize(deserializer);
 	deserializer.End();
+}
+
+void ExchangeFileReader::Verify(uint64_t expected) const {
+	if (identity != expected) {
+		ThrowDamaged(StringUtil::Format(
+		    "is not the one that was to be read: it was written as \"%s\", with other rows or by another attempt",
+		    index.origin));
+	}
 }
 
 void ExchangeFileReader::ReadBlock(const ExchangeBlock &block, DataChunk &result) {
@@ -266,6 +288,14 @@ vector<PartitionSize> PartitionSizesOf(FileSystem &file_system, const vector<str
 	vector<PartitionSize> result;
 	for (auto &path : files) {
 		AddSizes(result, ExchangeFileReader(file_system, path).Index().Sizes(), path);
+	}
+	return result;
+}
+
+vector<ExchangeFileName> ExchangeFileName::Of(FileSystem &file_system, const vector<string> &paths) {
+	vector<ExchangeFileName> result;
+	for (auto &path : paths) {
+		result.push_back({path, ExchangeFileReader(file_system, path).Identity()});
 	}
 	return result;
 }

@@ -8,11 +8,16 @@
 //
 //   header   magic (8 bytes), format version (8 bytes)
 //   blocks   up to STANDARD_VECTOR_SIZE rows of one partition each, compressed or not, in the order they were written
-//   index    names, types, number of partitions; per block its partition, place, rows, checksum and the bytes before
-//            compression
+//   index    names, types, number of partitions, origin; per block its partition, place, rows, checksum and the bytes
+//            before compression
 //   footer   length of the index (8), checksum of the index (8), magic (8)
 //
 // A file appears under its name only when it is complete: it is written to a temporary name and renamed.
+//
+// Which attempt at a task is in a file is not left to its name: the index keeps the name it was written under, the
+// origin "<query>/s<stage>/t<task>-a<attempt>", and the checksum of every block. So the checksum of the index is the
+// identity of the file: another attempt has another one, and so has the same attempt with other rows. Who is told the
+// identity of a file along with its path reads that file or fails.
 // Errors: IOException naming the file when it is truncated, altered or of another format.
 // Limit: the format is for one version of the extension and one byte order; it is not an archive.
 //===----------------------------------------------------------------------===//
@@ -48,6 +53,8 @@ struct ExchangeIndex {
 	vector<Identifier> names;
 	vector<LogicalType> types;
 	idx_t partitions = 1;
+	//! The end of the path it was written to: the file and the two folders above it.
+	string origin;
 	vector<ExchangeBlock> blocks;
 
 	idx_t Rows() const;
@@ -59,6 +66,15 @@ struct ExchangeIndex {
 
 //! Of each partition over all of these files. Throws BinderException where they have different numbers of partitions.
 vector<PartitionSize> PartitionSizesOf(FileSystem &file_system, const vector<string> &files);
+
+//! Where a file is, and which one it must be.
+struct ExchangeFileName {
+	string path;
+	uint64_t identity;
+
+	//! These files as they are now.
+	static vector<ExchangeFileName> Of(FileSystem &file_system, const vector<string> &paths);
+};
 
 //! Writes one exchange file. AppendBlock may be called from several threads.
 class ExchangeFileWriter {
@@ -99,6 +115,11 @@ public:
 	const ExchangeIndex &Index() const {
 		return index;
 	}
+	uint64_t Identity() const {
+		return identity;
+	}
+	//! Throws IOException where this is another file than the one of that identity.
+	void Verify(uint64_t expected) const;
 	//! Reads a block into `result`, which is initialized with the file's types.
 	void ReadBlock(const ExchangeBlock &block, DataChunk &result);
 
@@ -106,6 +127,7 @@ private:
 	const string path;
 	unique_ptr<FileHandle> handle;
 	ExchangeIndex index;
+	uint64_t identity = 0;
 	unsafe_vector<data_t> buffer;
 	unsafe_vector<data_t> decompressed;
 

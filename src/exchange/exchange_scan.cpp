@@ -18,6 +18,8 @@ struct PlacedBlock {
 
 struct ExchangeScanData : public TableFunctionData {
 	vector<string> files;
+	//! Of each file.
+	vector<uint64_t> identities;
 	vector<LogicalType> types;
 	vector<PlacedBlock> blocks;
 	idx_t rows = 0;
@@ -71,6 +73,26 @@ set<idx_t> ReadPartitions(TableFunctionBindInput &input) {
 	return result;
 }
 
+//! One for each file, or none.
+vector<uint64_t> ReadIdentities(TableFunctionBindInput &input, idx_t files) {
+	vector<uint64_t> result;
+	auto entry = input.named_parameters.find("identities");
+	if (entry == input.named_parameters.end() || entry->second.IsNull()) {
+		return result;
+	}
+	for (auto &identity : ListValue::GetChildren(entry->second)) {
+		if (identity.IsNull()) {
+			throw BinderException("identities of %s must not contain NULL", ExchangeScan::NAME);
+		}
+		result.push_back(identity.GetValue<uint64_t>());
+	}
+	if (result.size() != files) {
+		throw BinderException("identities of %s must be one for each of the %llu files, not %llu", ExchangeScan::NAME,
+		                      files, result.size());
+	}
+	return result;
+}
+
 unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &input, vector<LogicalType> &types,
                               vector<Identifier> &names) {
 	auto result = make_uniq<ExchangeScanData>();
@@ -78,8 +100,13 @@ unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &in
 	auto ordered = input.named_parameters.find("ordered");
 	result->ordered =
 	    ordered != input.named_parameters.end() && !ordered->second.IsNull() && BooleanValue::Get(ordered->second);
-	for (auto &path : ExchangeScan::FileList(input.inputs[0], ExchangeScan::NAME)) {
+	auto files = ExchangeScan::FileList(input.inputs[0], ExchangeScan::NAME);
+	auto expected = ReadIdentities(input, files.size());
+	for (auto &path : files) {
 		ExchangeFileReader reader(FileSystem::GetFileSystem(context), path);
+		if (!expected.empty()) {
+			reader.Verify(expected[result->files.size()]);
+		}
 		auto &index = reader.Index();
 		if (result->files.empty()) {
 			types = index.types;
@@ -90,6 +117,7 @@ unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &in
 			    result->files[0], path);
 		}
 		AddBlocks(*result, index, result->files.size(), partitions);
+		result->identities.push_back(reader.Identity());
 		result->files.push_back(path);
 	}
 	result->types = types;
@@ -124,6 +152,7 @@ void Scan(ClientContext &context, TableFunctionInput &input, DataChunk &output) 
 	auto &reader = lstate.readers[placed.file];
 	if (!reader) {
 		reader = make_uniq<ExchangeFileReader>(FileSystem::GetFileSystem(context), data.files[placed.file]);
+		reader->Verify(data.identities[placed.file]);
 	}
 	reader->ReadBlock(placed.block, lstate.rows);
 	for (idx_t i = 0; i < gstate.columns.size(); i++) {
@@ -177,6 +206,7 @@ void ExchangeScan::Register(ExtensionLoader &loader) {
 	function.GetSignature().WithTypedKwargs("options", [](TypedKwargs &options) {
 		options.Add("partitions", LogicalType::LIST(LogicalType::UBIGINT));
 		options.Add("ordered", LogicalType::BOOLEAN);
+		options.Add("identities", LogicalType::LIST(LogicalType::UBIGINT));
 	});
 	function.projection_pushdown = true;
 	function.get_partition_data = PartitionData;

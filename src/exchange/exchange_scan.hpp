@@ -3,12 +3,13 @@
 //
 // exchange/exchange_scan.hpp
 //
-//   FROM merganser_exchange(['file', ...], partitions := [0, 3], ordered := true);
+//   FROM merganser_exchange(['file', ...], partitions := [0, 3], ordered := true, identities := [1234, ...]);
 //
 // Reads the given partitions (all, unless given) of exchange files that have the same columns: file after file, blocks
 // in the order they were written. Only the blocks of these partitions are read. Several threads read, as for any table,
-// which an aggregate such as list() sees; with `ordered` one thread does. Errors: BinderException for no file or files
-// whose columns differ; IOException naming a damaged file.
+// which an aggregate such as list() sees; with `ordered` one thread does. `identities` says of each file which one it
+// must be (exchange_file.hpp); without, every thread still reads the file that was there at first. Errors:
+// BinderException for no file or files whose columns differ; IOException naming a damaged file, or one that is another.
 //===----------------------------------------------------------------------===//
 
 #pragma once

@@ -88,22 +88,39 @@ void PartitionedRows::AppendTo(DataChunk &rows, ExchangeFileWriter &file, PARTIT
 	}
 }
 
-//! The first rows become several blocks, so that even a small result can be spread over all partitions.
+//! Blocks are full whatever the chunks are, so that the shares they are spread over depend on the rows alone.
 void PartitionedRows::AppendInOrder(DataChunk &rows, ExchangeFileWriter &file) {
-	auto piece = first_rows ? (rows.size() + partitions - 1) / partitions : idx_t(STANDARD_VECTOR_SIZE);
-	auto split = first_rows && partitions > 1;
-	first_rows = false;
-	for (idx_t start = 0; start < rows.size(); start += piece) {
-		auto count = MinValue<idx_t>(piece, rows.size() - start);
-		auto &selection = selections[0];
-		for (idx_t i = 0; i < count; i++) {
-			selection.set_index(i, start + i);
-		}
-		AppendSelected(rows, selection, count, 0, file);
-		if (split) {
+	auto &target = *collected[0];
+	for (idx_t start = 0; start < rows.size();) {
+		auto count = MinValue<idx_t>(STANDARD_VECTOR_SIZE - target.size(), rows.size() - start);
+		AppendSlice(rows, start, count, target);
+		start += count;
+		if (target.size() == STANDARD_VECTOR_SIZE) {
 			Flush(file);
 		}
 	}
+}
+
+//! Several blocks, so that even a small result can be spread over all partitions.
+void PartitionedRows::FlushInPieces(ExchangeFileWriter &file) {
+	auto &rows = *collected[0];
+	DataChunk piece;
+	piece.Initialize(Allocator::DefaultAllocator(), rows.GetTypes());
+	auto size = (rows.size() + partitions - 1) / partitions;
+	for (idx_t start = 0; start < rows.size(); start += size) {
+		piece.Reset();
+		AppendSlice(rows, start, MinValue<idx_t>(size, rows.size() - start), piece);
+		file.AppendBlock(piece, 0);
+	}
+	rows.Reset();
+}
+
+void PartitionedRows::AppendSlice(DataChunk &rows, idx_t start, idx_t count, DataChunk &target) {
+	auto &selection = selections[0];
+	for (idx_t i = 0; i < count; i++) {
+		selection.set_index(i, start + i);
+	}
+	target.Append(rows, selection, count);
 }
 
 void PartitionedRows::AppendSelected(DataChunk &rows, const SelectionVector &selection, idx_t count, idx_t partition,
@@ -117,6 +134,10 @@ void PartitionedRows::AppendSelected(DataChunk &rows, const SelectionVector &sel
 }
 
 void PartitionedRows::Flush(ExchangeFileWriter &file) {
+	if (partitions > 1 && key_expressions.empty() && !number.IsValid()) {
+		FlushInPieces(file);
+		return;
+	}
 	for (idx_t partition = 0; partition < collected.size(); partition++) {
 		auto &rows = *collected[partition];
 		if (rows.size() > 0) {

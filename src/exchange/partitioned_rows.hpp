@@ -8,8 +8,9 @@
 //
 // Sound because DuckDB's hash agrees with its equality: -0.0 and 0.0, all NaNs, equal numbers of different types; a
 // collated key is hashed by its sort key. The hash is mixed again, so that rows of one partition still spread over a
-// hash table. Without keys rows keep their order; SpreadBlocks of the file then gives each partition a contiguous
-// share. Rows that come with the number of their partition go there.
+// hash table. Without keys rows keep their order, and blocks are cut by the number of rows alone;
+// SpreadBlocks of the file then gives each partition a contiguous share. So the same rows in the same order make the
+// same shares. Rows that come with the number of their partition go there.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -41,7 +42,6 @@ private:
 	//! The rows collected for each partition.
 	vector<unique_ptr<DataChunk>> collected;
 	vector<SelectionVector> selections;
-	bool first_rows = true;
 
 	void AppendHashed(DataChunk &rows, ExchangeFileWriter &file);
 	void AppendNumbered(DataChunk &rows, ExchangeFileWriter &file);
@@ -49,6 +49,8 @@ private:
 	template <class PARTITION_OF>
 	void AppendTo(DataChunk &rows, ExchangeFileWriter &file, PARTITION_OF partition_of);
 	void AppendInOrder(DataChunk &rows, ExchangeFileWriter &file);
+	void FlushInPieces(ExchangeFileWriter &file);
+	void AppendSlice(DataChunk &rows, idx_t start, idx_t count, DataChunk &target);
 	void AppendSelected(DataChunk &rows, const SelectionVector &selection, idx_t count, idx_t partition,
 	                    ExchangeFileWriter &file);
 };

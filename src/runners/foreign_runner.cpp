@@ -117,12 +117,12 @@ string Text(yyjson_val *object, const char *name) {
 	ErrorData(type, Text(error, "message")).Throw();
 }
 
-vector<string> ReadFiles(yyjson_val *list) {
-	vector<string> result;
+vector<ExchangeFileName> ReadFiles(yyjson_val *list) {
+	vector<ExchangeFileName> result;
 	size_t index, count;
 	yyjson_val *file;
 	yyjson_arr_foreach(list, index, count, file) {
-		result.emplace_back(yyjson_get_str(file), yyjson_get_len(file));
+		result.push_back({Text(file, "path"), yyjson_get_uint(yyjson_obj_get(file, "identity"))});
 	}
 	return result;
 }
@@ -148,7 +148,7 @@ void ForeignRunner::Start(std::function<void()> on_end) {
 	submit(plan.c_str(), Providers::Get().Add(query));
 }
 
-vector<string> ForeignRunner::Finish() {
+vector<ExchangeFileName> ForeignRunner::Finish() {
 	auto text = query->Outcome();
 	unique_ptr<yyjson_doc, void (*)(yyjson_doc *)> document(yyjson_read(text.c_str(), text.size(), 0), yyjson_doc_free);
 	auto root = yyjson_doc_get_root(document.get());

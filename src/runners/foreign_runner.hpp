@@ -3,7 +3,7 @@
 //
 // runners/foreign_runner.hpp
 //
-// A runner another program in this process provides, through seven C functions:
+// A runner another program in this process provides, through C functions:
 //
 //   merganser_register_runner("ray", submit)      before SET merganser_runner = 'ray'
 //   submit(plan, query)                           is called for each query: the plan document, and the query's number;
@@ -17,17 +17,23 @@
 //   merganser_query_ended(query, outcome)         once for each submitted query
 //
 // How a stage runs (stage_tasks.hpp), the same whenever it is asked:
-//   { "tasks": [["COPY (... merganser_exchange(", {"files": "merganser_stage_3"}, ...)) TO ", {"target": true}, ...]],
+//   { "tasks": [["COPY (... merganser_exchange(", {"files": "merganser_stage_3"}, ", identities := ",
+//                {"identities": "merganser_stage_3"}, ...)) TO ", {"target": true}, ...]],
 //     "lists": [{"merganser_scan_3_files": [{"filename": "...", "bytes": 4711, ...}, ...]}, ...],
 //     "inputs": [{"name": "merganser_stage_3", "stage": 3, "all": false}, {..., "sent": 0, ...}],
-//     "scanned_rows": 100, "decisions": ["..."] }
-// Each task is its statement in pieces: text, the list of the exchange files of an input, the file to write; and the
-// variables it has to set first, lists of files too long for SQL. A stage another one computes has no tasks. Nothing is
-// returned for a query that has ended, {"error": "..."} for a stage whose time has not come.
+//     "repeatable": true, "scanned_rows": 100, "decisions": ["..."] }
+// Each task is its statement in pieces: text, the list of the exchange files of an input, the list of their identities
+// (exchange/exchange_file.hpp), the file to write; and the variables it has to set first, lists of files too long for
+// SQL. A stage another one computes has no tasks. Nothing is returned for a query that has ended, {"error": "..."} for
+// a stage whose time has not come.
 //
-// The outcome is {"files": ["<exchange file>", ...], "report": {...}}, files of the last stage in the order of its
-// tasks, or {"error": {"type": "Conversion", "message": "..."}, "report": {...}} with DuckDB's name of the error. The
-// provider removes what it made elsewhere; the query's own folder is removed here.
+// A task that runs again writes a file of another name, since an attempt that was given up may still end. Where its
+// stage is not "repeatable" (properties/repeatability.hpp), every task of every stage that has read this one runs again
+// too, and of every stage that has read those: a reader must never have rows of two attempts.
+//
+// The outcome is {"files": [{"path": "<exchange file>", "identity": 1234}, ...], "report": {...}}, files of the last
+// stage in the order of its tasks, or {"error": {"type": "Conversion", "message": "..."}, "report": {...}} with
+// DuckDB's name of the error. The provider removes what it made elsewhere; the query's own folder is removed here.
 //
 // After a cancel nobody waits for the provider: the thread that cancels may hold a lock the provider needs.
 //===----------------------------------------------------------------------===//
@@ -47,7 +53,7 @@ public:
 	~ForeignRunner() override;
 
 	void Start(std::function<void()> on_end) override;
-	vector<string> Finish() override;
+	vector<ExchangeFileName> Finish() override;
 	//! Negative: the provider shows the progress itself.
 	double Progress() const override;
 

@@ -73,6 +73,22 @@ TaskReport RunTask(Connection &connection, const string &sql, const string &targ
 	return report;
 }
 
+string PathList(const vector<ExchangeFileName> &files) {
+	vector<Value> paths;
+	for (auto &file : files) {
+		paths.emplace_back(file.path);
+	}
+	return Value::LIST(LogicalType::VARCHAR, paths).ToSQLString();
+}
+
+string IdentityList(const vector<ExchangeFileName> &files) {
+	vector<Value> identities;
+	for (auto &file : files) {
+		identities.push_back(Value::UBIGINT(file.identity));
+	}
+	return Value::LIST(LogicalType::UBIGINT, identities).ToSQLString();
+}
+
 //! What the threads of one stage share.
 class StageRun {
 public:
@@ -139,7 +155,8 @@ private:
 
 LocalRunner::LocalRunner(QueryRun run_p)
     : run(std::move(run_p)), context(run.context), slots(SlotsWithMemory(run.context)), session(run.context),
-      tasks(run.stages, Settings::TaskBytes(run.context)) {
+      tasks(run.stages, Settings::TaskBytes(run.context)),
+      sent_files(ExchangeFileName::Of(FileSystem::GetFileSystem(*run.context.db), run.sent_files)) {
 }
 
 LocalRunner::~LocalRunner() {
@@ -160,7 +177,7 @@ void LocalRunner::Start(std::function<void()> on_end) {
 	});
 }
 
-vector<string> LocalRunner::Finish() {
+vector<ExchangeFileName> LocalRunner::Finish() {
 	thread.join();
 	context.InterruptCheck();
 	if (error.HasError()) {
@@ -187,16 +204,9 @@ void LocalRunner::RunStages() {
 	report.wall_seconds = SecondsSince(start);
 }
 
-string LocalRunner::FilesOf(const StageInput &input) const {
-	vector<Value> paths;
-	if (input.sent.IsValid()) {
-		paths.emplace_back(run.sent_files[input.sent.GetIndex()]);
-	} else {
-		for (auto &file : files[input.stage.GetIndex() - 1]) {
-			paths.emplace_back(file);
-		}
-	}
-	return Value::LIST(LogicalType::VARCHAR, paths).ToSQLString();
+vector<ExchangeFileName> LocalRunner::FilesOf(const StageInput &input) const {
+	return input.sent.IsValid() ? vector<ExchangeFileName> {sent_files[input.sent.GetIndex()]}
+	                            : files[input.stage.GetIndex() - 1];
 }
 
 string LocalRunner::Sql(const Stage &stage, const StageDecision &decision, idx_t task, const string &target) const {
@@ -207,7 +217,10 @@ string LocalRunner::Sql(const Stage &stage, const StageDecision &decision, idx_t
 			result += part.text;
 			break;
 		case SqlPart::Kind::FILES:
-			result += FilesOf(decision.InputOf(part.text));
+			result += PathList(FilesOf(decision.InputOf(part.text)));
+			break;
+		case SqlPart::Kind::IDENTITIES:
+			result += IdentityList(FilesOf(decision.InputOf(part.text)));
 			break;
 		case SqlPart::Kind::TARGET:
 			result += Value(target).ToSQLString();
@@ -222,14 +235,24 @@ void LocalRunner::RunStage(const Stage &stage) {
 	auto &decision = tasks.Decide(stage.number);
 	StageReport stage_report;
 	stage_report.decision = decision;
-	files.push_back(decision.inside.IsValid() ? vector<string>() : RunTasks(stage, decision, stage_report));
+	auto &file_system = FileSystem::GetFileSystem(*context.db);
+	auto paths = decision.inside.IsValid() ? vector<string>() : RunTasks(stage, decision, stage_report);
+	files.push_back(ExchangeFileName::Of(file_system, paths));
 	if (!decision.inside.IsValid()) {
-		tasks.StageEnds(stage.number, StageTasks::PartitionBytes(FileSystem::GetFileSystem(*context.db), files.back()));
+		tasks.StageEnds(stage.number, StageTasks::PartitionBytes(file_system, paths));
 	} else {
 		ended_shares += stage.tasks;
 	}
 	stage_report.wall_seconds = SecondsSince(start);
 	report.stages.push_back(std::move(stage_report));
+	if (OnStageEnd()) {
+		OnStageEnd()(run.folder.Path(), stage.number);
+	}
+}
+
+std::function<void(const string &folder, idx_t stage)> &LocalRunner::OnStageEnd() {
+	static std::function<void(const string &folder, idx_t stage)> call;
+	return call;
 }
 
 vector<string> LocalRunner::RunTasks(const Stage &stage, const StageDecision &decision, StageReport &stage_report) {

@@ -6,8 +6,9 @@
 // Runs the stages of a query in this process: each stage's tasks on `slots` threads, each thread with a connection to
 // the same database (session_connection.hpp) that serves all stages. A stage starts
 // when the one before it is complete. The first error ends the query and is thrown as the task threw it; an interrupt
-// of the session interrupts every task. Limit: a task sees committed data only; tables are therefore sent by the
-// session, never read by a task.
+// of the session interrupts every task. Every task runs once: a file that is gone or damaged is an error that names it,
+// so rows of two attempts never meet. Limit: a task sees committed data only; tables are therefore sent by the session,
+// never read by a task.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -30,8 +31,12 @@ public:
 	~LocalRunner() override;
 
 	void Start(std::function<void()> on_end) override;
-	vector<string> Finish() override;
+	vector<ExchangeFileName> Finish() override;
 	double Progress() const override;
+
+	//! Called whenever a stage has ended, with the folder of the query and the stage's number: for tests, which lose
+	//! files there.
+	static std::function<void(const string &folder, idx_t stage)> &OnStageEnd();
 
 private:
 	const QueryRun run;
@@ -43,7 +48,9 @@ private:
 	//! One for each slot that was needed so far.
 	vector<unique_ptr<Connection>> connections;
 	//! The files of each stage, once it is complete.
-	vector<vector<string>> files;
+	vector<vector<ExchangeFileName>> files;
+	//! Those the session wrote.
+	const vector<ExchangeFileName> sent_files;
 	RunReport report;
 	ErrorData error;
 	std::thread thread;
@@ -55,7 +62,7 @@ private:
 	vector<string> RunTasks(const Stage &stage, const StageDecision &decision, StageReport &stage_report);
 	//! The statement of a task that writes `target`.
 	string Sql(const Stage &stage, const StageDecision &decision, idx_t task, const string &target) const;
-	string FilesOf(const StageInput &input) const;
+	vector<ExchangeFileName> FilesOf(const StageInput &input) const;
 };
 
 } // namespace merganser

@@ -39,6 +39,8 @@ void AddStage(JsonDocument &document, yyjson_mut_val *list, const Stage &stage, 
 	document.AddText(object, "partitioning", stage.PartitioningText());
 	document.AddText(object, "reads", stage.InputsText());
 	document.AddNumber(object, "estimated_rows", stage.estimated_rows);
+	yyjson_mut_obj_add_bool(document.Get(), object, "repeatable", stage.IsRepeatable());
+	document.AddText(object, "repeatability", stage.repeatability.ToString());
 	document.AddTexts(object, "reasons", stage.reasons);
 }
 

@@ -13,7 +13,8 @@
 //                                                     to attach for reading, if size and time (ns) are these
 //     "stages": [{ "stage": 1, "sql": "SELECT ...", "tasks": 8, "partitions": 8,
 //                  "after": [3],                       the stages that must have ended before this one is decided
-//                  "partitioning": "...", "reads": "...", "estimated_rows": 100, "reasons": ["..."]}, ...] }
+//                  "partitioning": "...", "reads": "...", "estimated_rows": 100, "reasons": ["..."],
+//                  "repeatable": false, "repeatability": "not repeatable: random() gives ..."}, ...] }
 //
 // Stages are numbered from 1 in the order they can run; the last returns the rows of the query. The most tasks of a
 // stage are "tasks"; how many there are, and the statement of each, is told when it is due: merganser_stage_tasks

@@ -13,6 +13,7 @@
 
 #pragma once
 
+#include "exchange/exchange_file.hpp"
 #include "runners/exchange_folder.hpp"
 #include "stages/stage.hpp"
 
@@ -38,7 +39,7 @@ public:
 	//! Starts and returns. `on_end` is called once, from any thread, when Finish will not wait any more.
 	virtual void Start(std::function<void()> on_end) = 0;
 	//! The exchange files of the last stage in the order of its tasks; throws the query's error.
-	virtual vector<string> Finish() = 0;
+	virtual vector<ExchangeFileName> Finish() = 0;
 	//! Percent done, or negative where DuckDB's progress bar shall not show it.
 	virtual double Progress() const = 0;
 };

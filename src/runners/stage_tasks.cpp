@@ -48,9 +48,14 @@ void AddStatement(JsonDocument &document, yyjson_mut_val *list, const vector<Sql
 			continue;
 		}
 		auto object = yyjson_mut_arr_add_obj(document.Get(), statement);
-		if (part.kind == SqlPart::Kind::FILES) {
+		switch (part.kind) {
+		case SqlPart::Kind::FILES:
 			document.AddText(object, "files", part.text);
-		} else {
+			break;
+		case SqlPart::Kind::IDENTITIES:
+			document.AddText(object, "identities", part.text);
+			break;
+		default:
 			yyjson_mut_obj_add_bool(document.Get(), object, "target", true);
 		}
 	}
@@ -161,6 +166,10 @@ const StageDecision &StageTasks::Decide(idx_t number) {
 	if (!decision.inside.IsValid()) {
 		AddRelations(stage, decision);
 		Divide(stage, decision);
+	}
+	decision.repeatable = stage.IsRepeatable();
+	for (auto &relation : decision.relations) {
+		decision.repeatable = decision.repeatable && (!relation.stage || relation.stage->IsRepeatable());
 	}
 	return decisions.emplace(number, std::move(decision)).first->second;
 }
@@ -283,6 +292,8 @@ vector<SqlPart> StageTasks::Sql(idx_t number, idx_t task) const {
 		} else {
 			add(StringUtil::Format("FROM system.main.%s(", ExchangeScan::NAME));
 			add_unknown(SqlPart::Kind::FILES, relation.name);
+			add(", identities := ");
+			add_unknown(SqlPart::Kind::IDENTITIES, relation.name);
 			auto all = relation.input.mode == ReadMode::ALL || shares.Count() == stage.tasks;
 			add(all ? "" : ", partitions := " + PartitionList(shares));
 			add(relation.input.ordered ? ", ordered := true)" : ")");
@@ -325,6 +336,7 @@ void StageTasks::WriteJson(idx_t number, JsonDocument &document) {
 			AddInput(document, inputs, relation);
 		}
 	}
+	yyjson_mut_obj_add_bool(document.Get(), document.Root(), "repeatable", decision.repeatable);
 	document.AddNumber(document.Root(), "scanned_rows", decision.ScannedRows());
 	document.AddTexts(document.Root(), "decisions", decision.reasons);
 }

@@ -32,8 +32,9 @@ namespace merganser {
 
 //! A piece of a task's statement, or what stands there once it is known.
 struct SqlPart {
-	//! FILES: the list of the exchange files of an input; TARGET: the file the task writes.
-	enum class Kind : uint8_t { TEXT, FILES, TARGET };
+	//! FILES: the list of the exchange files of an input; IDENTITIES: of each its identity (exchange_file.hpp); TARGET:
+	//! the file the task writes.
+	enum class Kind : uint8_t { TEXT, FILES, IDENTITIES, TARGET };
 
 	Kind kind;
 	//! The text, or the name of the input.
@@ -61,6 +62,8 @@ struct StageDecision {
 	optional_idx inside;
 	//! What the statements of the tasks read, each after what it reads itself.
 	vector<TaskRelation> relations;
+	//! Whether a file of it may be written again without its readers.
+	bool repeatable = false;
 	//! What was decided otherwise than the plan says, and why.
 	vector<string> reasons;
 

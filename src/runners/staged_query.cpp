@@ -252,11 +252,12 @@ bool PhysicalStagedQuery::NextRows(ClientContext &context, StagedQueryState &sta
 				return false;
 			}
 			auto &file_system = FileSystem::GetFileSystem(context);
-			state.reader = make_uniq<ExchangeFileReader>(file_system, state.files[state.next_file++]);
+			auto &file = state.files[state.next_file++];
+			state.reader = make_uniq<ExchangeFileReader>(file_system, file.path);
+			state.reader->Verify(file.identity);
 			state.next_block = 0;
 			if (state.reader->Index().types != stages->stages.back()->sql_types) {
-				throw IOException("The exchange file \"%s\" is not the one the last stage wrote",
-				                  state.files[state.next_file - 1]);
+				throw IOException("The exchange file \"%s\" is not the one the last stage wrote", file.path);
 			}
 		}
 		auto &blocks = state.reader->Index().blocks;

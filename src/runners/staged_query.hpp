@@ -94,7 +94,7 @@ struct StagedQueryState : public GlobalSourceState {
 	std::atomic<StageRunner *> started {nullptr};
 	bool ended = false;
 	bool rows_are_there = false;
-	vector<string> files;
+	vector<ExchangeFileName> files;
 	idx_t next_file = 0;
 	idx_t next_block = 0;
 	unique_ptr<ExchangeFileReader> reader;

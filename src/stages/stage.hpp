@@ -14,6 +14,7 @@
 #pragma once
 
 #include "file_version.hpp"
+#include "properties/repeatability.hpp"
 
 #include "duckdb/parser/query_node.hpp"
 #include "duckdb/planner/logical_operator.hpp"
@@ -175,12 +176,20 @@ struct Stage {
 	idx_t estimated_rows = 0;
 	vector<StageInput> inputs;
 	vector<SlicedScan> scans;
+	//! Whether its tasks write the same when they run again (stage_repeatability.hpp).
+	Repeatability repeatability;
+	//! How much of that what reads the stage relies on.
+	Repeatability::Level needed = Repeatability::Level::ROWS;
 	//! Why the stage ends here, and why it runs as it does.
 	vector<string> reasons;
 	unique_ptr<QueryNode> query;
 	//! Instead of an exchange of its rows: options of the COPY that writes them as files and returns the list of these.
 	string files;
 
+	//! Whether a file of it may be written again without its readers.
+	bool IsRepeatable() const {
+		return repeatability.Satisfies(needed);
+	}
 	//! "hash(2 keys) into 8", "gather", ...
 	string PartitioningText() const;
 	string InputsText() const;

@@ -9,6 +9,7 @@
 #include "stages/plan_copy.hpp"
 #include "stages/plan_columns.hpp"
 #include "stages/session_functions.hpp"
+#include "stages/stage_repeatability.hpp"
 
 #include "duckdb/planner/binder.hpp"
 #include "duckdb/planner/logical_plan_sql_exporter.hpp"
@@ -44,6 +45,7 @@ unique_ptr<QueryStages> StagePlanner::Plan(unique_ptr<LogicalOperator> plan, str
 		return nullptr;
 	}
 	AddStage(std::move(plan), delivered, {}, 1, "returns the rows of the query");
+	StageRepeatability::Mark(context, *result);
 	return std::move(result);
 }
 

@@ -32,12 +32,19 @@ class FilesOf:
 
 
 @dataclass(frozen=True)
+class IdentitiesOf:
+    """Stands in SQL for the list of the identities of the exchange files of an input."""
+
+    input: str
+
+
+@dataclass(frozen=True)
 class Target:
     """Stands in SQL for the file a task writes."""
 
 
 #: A statement in pieces.
-Statement = list[str | FilesOf | Target]
+Statement = list[str | FilesOf | IdentitiesOf | Target]
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,8 @@ class Decision:
     #: Of each task: variables with lists of files too long for SQL.
     lists: list[dict[str, list[dict[str, Any]]]]
     inputs: list[Input]
+    #: Whether a task that runs again writes the same, so that what read its file before may stay.
+    repeatable: bool
     scanned_rows: int
     reasons: list[str]
 
@@ -110,26 +119,33 @@ def read_decision(document: dict[str, Any]) -> Decision:
         tasks=[[read_piece(piece) for piece in task] for task in document["tasks"]],
         lists=document["lists"],
         inputs=[Input(i["name"], i.get("stage"), i.get("sent"), i["all"]) for i in document["inputs"]],
+        repeatable=document["repeatable"],
         scanned_rows=document["scanned_rows"],
         reasons=document["decisions"],
     )
 
 
-def read_piece(piece: str | dict[str, Any]) -> str | FilesOf | Target:
+def read_piece(piece: str | dict[str, Any]) -> str | FilesOf | IdentitiesOf | Target:
     if isinstance(piece, str):
         return piece
-    return FilesOf(piece["files"]) if "files" in piece else Target()
+    if "files" in piece:
+        return FilesOf(piece["files"])
+    return IdentitiesOf(piece["identities"]) if "identities" in piece else Target()
 
 
-def as_sql(statement: Statement, files: dict[str, list[str]], target: str) -> str:
-    return "".join(
-        piece
-        if isinstance(piece, str)
-        else as_text(target)
-        if isinstance(piece, Target)
-        else as_list(files[piece.input])
-        for piece in statement
-    )
+def as_sql(statement: Statement, files: dict[str, list[str]], identities: dict[str, list[int]], target: str) -> str:
+    def text(piece: str | FilesOf | IdentitiesOf | Target) -> str:
+        match piece:
+            case FilesOf(name):
+                return as_list(files[name])
+            case IdentitiesOf(name):
+                return str(identities[name])
+            case Target():
+                return as_text(target)
+            case _:
+                return piece
+
+    return "".join(text(piece) for piece in statement)
 
 
 def as_text(value: str) -> str:

@@ -2,8 +2,15 @@
 
 It alone decides: which task next and where, whether another attempt is worth it, which attempt counts. How many tasks
 a stage has is decided once, when the stages it comes after are complete; then its tasks start. Exactly one attempt at
-each task is accepted, and readers are told its exact path. Where a reader finds an exchange file missing or damaged,
-the task that wrote it runs again, then the reader.
+each task is accepted, and readers are told its exact path and identity. Where a reader finds an exchange file missing
+or damaged, the task that wrote it runs again, then the reader.
+
+Rows of two attempts never meet. An attempt has a number no other attempt at its task has, so one that was given up and
+ends late writes a file nobody reads. Where the stage of a lost file is repeatable, the new file has the rows of the old
+one in the same partitions, and it does not matter who read which. Where it is not, every task of every stage that reads
+the stage is dropped with the file, ended or running, and of every stage that reads one of those: they all read the new
+file. What was dropped and ends late is not looked at. The rows of the last stage reach the session when all its tasks
+have been accepted, and are not written again from then on.
 """
 
 import base64
@@ -21,7 +28,16 @@ from merganser.ray.failures import PASSING, QueryFailure, split_message
 from merganser.ray.plan import Decision, Input, Plan, Stage
 from merganser.ray.progress import Progress
 from merganser.ray.report import report_of
-from merganser.ray.worker import CHUNK_BYTES, ExchangeFile, Outcome, Secret, Task, remove_empty_folders, write_file
+from merganser.ray.worker import (
+    CHUNK_BYTES,
+    ExchangeFile,
+    Outcome,
+    Secret,
+    Task,
+    identity_of,
+    remove_empty_folders,
+    write_file,
+)
 
 POLL_SECONDS = 0.05
 NODE_CHECK_SECONDS = 1.0
@@ -57,6 +73,8 @@ class Attempt:
     member: Member
     message: Task
     started: float = field(default_factory=time.monotonic)
+    #: What it reads has been written again with other rows.
+    dropped: bool = False
 
 
 @dataclass
@@ -64,7 +82,10 @@ class TaskState:
     accepted: ExchangeFile | None = None
     outcome: Outcome = field(default_factory=Outcome)
     host: str = ""
+    #: Begun so far: the number of the next one.
     attempts: int = 0
+    #: Those that failed, or whose file was lost.
+    failures: int = 0
     running: int = 0
     #: Nodes on which it failed.
     avoid: set[str] = field(default_factory=set)
@@ -87,6 +108,13 @@ class StageState:
     @property
     def inputs(self) -> list[Input]:
         return self.decision.inputs if self.decision else []
+
+    @property
+    def sources(self) -> list[int]:
+        """The stages it needs: those it reads, or until that is known those it waits for."""
+        if self.decision is None:
+            return self.stage.after
+        return [source.stage for source in self.decision.inputs if source.stage is not None]
 
     def median_seconds(self) -> float | None:
         seconds = [task.outcome.seconds for task in self.tasks if task.accepted]
@@ -117,14 +145,19 @@ class Query:
         self.nodes_checked = time.monotonic()
         self.sent: list[ExchangeFile] = []
 
-    def run(self) -> list[str]:
-        """Returns the exchange files of the last stage; raises QueryFailure or Cancelled. Leaves nothing that runs."""
+    def run(self) -> list[dict[str, Any]]:
+        """Returns path and identity of the exchange files of the last stage; raises QueryFailure or Cancelled.
+
+        Leaves nothing that runs.
+        """
         complete = False
         try:
             self.start()
-            while not self.last.is_complete:
-                self.step()
-            files = self.result_files()
+            files = None
+            while files is None:
+                while not self.last.is_complete:
+                    self.step()
+                files = self.result_files()
             complete = True
             return files
         finally:
@@ -141,8 +174,11 @@ class Query:
     # ---------------------------------------------------------------- one step
 
     def start(self) -> None:
-        self.members = {member.node: member for member in self.cluster.workers(limits_of(self.plan))}
+        self.find_workers()
         self.sent = [self.sent_file(path) for path in self.plan.sent]
+
+    def find_workers(self) -> None:
+        self.members = {member.node: member for member in self.cluster.workers(limits_of(self.plan))}
 
     def step(self) -> None:
         if self.session.is_cancelled():
@@ -151,6 +187,9 @@ class Query:
         if self.speculation:
             self.start_second_attempts()
         waiting = [*self.attempts, *self.comebacks]
+        if not waiting and not self.members:
+            self.find_workers()
+            return
         if not waiting:
             raise QueryFailure("IO", "no node of the Ray cluster is left to run the query")
         ready, _ = ray.wait(waiting, num_returns=1, timeout=POLL_SECONDS)
@@ -181,7 +220,7 @@ class Query:
             state = self.stages[attempt.stage]
             task = state.tasks[attempt.task]
             median = state.median_seconds()
-            if median is None or task.running > 1:
+            if median is None or task.running > 1 or attempt.dropped:
                 continue
             if time.monotonic() - attempt.started > max(STRAGGLER_FACTOR * median, STRAGGLER_LEAST_SECONDS):
                 member = self.free_member({attempt.member.node}, only_others=True)
@@ -189,8 +228,7 @@ class Query:
                     self.start_attempt(state, attempt.task, member)
 
     def is_due(self, state: StageState) -> bool:
-        sources = [source.stage for source in state.inputs if source.stage is not None]
-        return all(self.stages[number].is_complete for number in (sources if state.decision else state.stage.after))
+        return all(self.stages[number].is_complete for number in state.sources)
 
     def free_member(self, avoid: set[str], only_others: bool = False) -> Member | None:
         """The worker with most room; one that is not to be avoided if there is any."""
@@ -246,11 +284,12 @@ class Query:
 
     def sent_file(self, path: str) -> ExchangeFile:
         size = Path(path).stat().st_size
+        identity = identity_of(Path(path))
         if not self.fetch:
-            return ExchangeFile(path, size)
+            return ExchangeFile(path, size, identity)
         with open(path, "rb") as file:
             chunks = tuple(ray.put(file.read(CHUNK_BYTES)) for _ in range(0, size, CHUNK_BYTES))
-        return ExchangeFile(path, size, chunks=chunks)
+        return ExchangeFile(path, size, identity, chunks=chunks)
 
     # ---------------------------------------------------------------- what became of an attempt
 
@@ -259,8 +298,8 @@ class Query:
             self.take_comeback(reference)
             return
         attempt = self.attempts.pop(reference)
-        task = self.stages[attempt.stage].tasks[attempt.task]
-        task.running -= 1
+        if not attempt.dropped:
+            self.stages[attempt.stage].tasks[attempt.task].running -= 1
         try:
             outcome = ray.get(reference)
         except ray.exceptions.RayTaskError as error:
@@ -268,13 +307,12 @@ class Query:
         except ray.exceptions.RayError as error:
             self.worker_died(attempt, error)
         else:
-            self.take_outcome(attempt, task, outcome)
+            self.take_outcome(attempt, outcome)
 
-    def take_outcome(self, attempt: Attempt, task: TaskState, outcome: Outcome) -> None:
-        if task.accepted:  # the other of two attempts was first
+    def take_outcome(self, attempt: Attempt, outcome: Outcome) -> None:
+        if not self.counts(attempt):
             return
         if outcome.lost:
-            task.attempts -= 1
             self.write_again(attempt, outcome.lost)
         elif outcome.error:
             kind, message = split_message(outcome.error)
@@ -282,17 +320,22 @@ class Query:
                 raise QueryFailure(kind, message)
             self.fail(attempt, kind, message)
         else:
-            self.accept(attempt, task, outcome)
+            self.accept(attempt, outcome)
 
-    def accept(self, attempt: Attempt, task: TaskState, outcome: Outcome) -> None:
+    def counts(self, attempt: Attempt) -> bool:
+        """Whether it matters how it ended: not if it was dropped, or the other of two attempts was first."""
+        return not attempt.dropped and not self.stages[attempt.stage].tasks[attempt.task].accepted
+
+    def accept(self, attempt: Attempt, outcome: Outcome) -> None:
+        state = self.stages[attempt.stage]
+        task = state.tasks[attempt.task]
         member = attempt.member
-        task.accepted = ExchangeFile(attempt.message.target, outcome.bytes, member.node, member.actor)
+        task.accepted = ExchangeFile(attempt.message.target, outcome.bytes, outcome.identity, member.node, member.actor)
         task.outcome = outcome
         task.host = member.host
         for other in self.attempts.values():
             if (other.stage, other.task) == (attempt.stage, attempt.task):
                 other.member.actor.cancel.remote(other.message.key)
-        state = self.stages[attempt.stage]
         if state.is_complete:
             state.ended = time.monotonic()
             sizes = [done.outcome.partition_bytes for done in state.tasks]
@@ -300,29 +343,57 @@ class Query:
 
     def fail(self, attempt: Attempt, kind: str, message: str) -> None:
         """Another attempt, elsewhere if possible, unless there were enough."""
+        if not self.counts(attempt):
+            return
         state = self.stages[attempt.stage]
         task = state.tasks[attempt.task]
-        if task.attempts >= self.most_attempts:
+        task.failures += 1
+        if task.failures >= self.most_attempts:
             raise QueryFailure(kind, message)
         task.avoid.add(attempt.member.node)
         state.retries += 1
 
     def write_again(self, reader: Attempt, paths: list[str]) -> None:
         """Files a reader could not read: the tasks that wrote them run again. Other readers may have said so before."""
+        self.stages[reader.stage].retries += 1
         for path in paths:
             if path in self.plan.sent:
                 raise QueryFailure("IO", f'the file "{path}" the session sent is gone or damaged')
             for state in self.stages.values():
                 for task in state.tasks:
                     if task.accepted and task.accepted.path == path:
-                        self.lose(state, task, f'Exchange file "{path}" was lost')
-        self.stages[reader.stage].retries += 1
+                        self.lose(state, task)
 
-    def lose(self, state: StageState, task: TaskState, message: str) -> None:
-        if task.attempts >= self.most_attempts:
-            raise QueryFailure("IO", f"{message} {task.attempts} times")
+    def lose(self, state: StageState, task: TaskState) -> None:
+        task.failures += 1
+        if task.failures >= self.most_attempts:
+            raise QueryFailure("IO", f'Exchange file "{task.accepted.path}" was lost {task.failures} times')
         task.accepted = None
         state.retries += 1
+        if not state.decision.repeatable:
+            for reader in self.readers_of(state):
+                self.drop(reader)
+
+    def readers_of(self, state: StageState) -> list[StageState]:
+        """The stages that read it, and those that read these, which have begun."""
+        found = {state.stage.number}
+        readers = []
+        for reader in self.stages.values():  # a stage reads those before it
+            if reader.decision and found.intersection(reader.sources):
+                found.add(reader.stage.number)
+                readers.append(reader)
+        return readers
+
+    def drop(self, state: StageState) -> None:
+        """Everything the stage has done and does: what it read is written again with other rows."""
+        for attempt in self.attempts.values():
+            if attempt.stage == state.stage.number and not attempt.dropped:
+                attempt.dropped = True
+                attempt.member.actor.cancel.remote(attempt.message.key)
+        for task in state.tasks:
+            state.retries += task.accepted is not None
+            task.accepted = None
+            task.running = 0
 
     # ---------------------------------------------------------------- workers and nodes that go
 
@@ -341,7 +412,10 @@ class Query:
         try:
             ray.get(reference)
         except ray.exceptions.RayError as error:
-            if time.monotonic() > until or member.node not in self.cluster.living_nodes():
+            # Ray does not start a worker again that failed as it started.
+            gone = isinstance(error, ray.exceptions.ActorDiedError) or time.monotonic() > until
+            if gone or member.node not in self.cluster.living_nodes():
+                self.cluster.forget(member)
                 self.give_up(member.node)
             elif isinstance(error, ray.exceptions.RayTaskError):
                 raise QueryFailure("Invalid Input", f"{error.cause}") from None
@@ -362,35 +436,49 @@ class Query:
         self.comebacks = {r: entry for r, entry in self.comebacks.items() if entry[0].node != node}
         for reference in [r for r, attempt in self.attempts.items() if attempt.member.node == node]:
             attempt = self.attempts.pop(reference)
-            self.stages[attempt.stage].tasks[attempt.task].running -= 1
+            if not attempt.dropped:
+                self.stages[attempt.stage].tasks[attempt.task].running -= 1
             self.fail(attempt, "IO", f"node {attempt.member.host} left the cluster")
         if not self.fetch:
             return
-        for state in self.stages.values():
+        for state in reversed(self.stages.values()):
             for task in state.tasks:
-                if task.accepted and task.accepted.node == node:
-                    self.lose(state, task, f'Exchange file "{task.accepted.path}" was lost')
+                if task.accepted and task.accepted.node == node and self.is_needed(state):
+                    self.lose(state, task)
+
+    def is_needed(self, state: StageState) -> bool:
+        """Whether a task may still read its files."""
+        readers = [reader for reader in self.stages.values() if state.stage.number in reader.sources]
+        return not readers or not all(reader.is_complete for reader in readers)
 
     # ---------------------------------------------------------------- the end
 
-    def result_files(self) -> list[str]:
+    def result_files(self) -> list[dict[str, Any]] | None:
+        """None where one of them was lost before it was here: its task runs again."""
         files = [task.accepted for task in self.last.tasks]
         if not self.fetch:
-            return [file.path for file in files]
-        return [self.bring(number, file) for number, file in enumerate(files)]
+            return [{"path": file.path, "identity": file.identity} for file in files]
+        for number, (task, file) in enumerate(zip(self.last.tasks, files, strict=True)):
+            if not self.bring(number, file):
+                self.lose(self.last, task)
+        if not self.last.is_complete:
+            return None
+        return [{"path": str(self.result_file(n)), "identity": file.identity} for n, file in enumerate(files)]
 
-    def bring(self, number: int, file: ExchangeFile) -> str:
-        """Copies a file of the last stage to this process."""
-        path = Path(self.plan.folder) / f"result-{number}"
+    def result_file(self, number: int) -> Path:
+        return Path(self.plan.folder) / f"result-{number}"
+
+    def bring(self, number: int, file: ExchangeFile) -> bool:
+        """Copies a file of the last stage to this process, if it is still there."""
         chunks = (
             ray.get(file.owner.read.remote(file.path, offset, min(CHUNK_BYTES, file.bytes - offset)))
             for offset in range(0, file.bytes, CHUNK_BYTES)
         )
         try:
-            write_file(path, chunks)
-        except ray.exceptions.RayError as error:
-            raise QueryFailure("IO", f"the result on another node was lost: {error}") from None
-        return str(path)
+            write_file(self.result_file(number), chunks)
+        except ray.exceptions.RayError:
+            return False
+        return identity_of(self.result_file(number)) == file.identity
 
     def clean_up(self, complete: bool) -> None:
         """Ends attempts that still run and removes files, except those the caller is about to read."""

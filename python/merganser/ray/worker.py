@@ -13,6 +13,7 @@ A folder nobody has touched for `max_age_seconds` is what a killed process left;
 import hashlib
 import os
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -55,6 +56,8 @@ class ExchangeFile:
 
     path: str
     bytes: int
+    #: Of its rows and the attempt that wrote them (src/exchange/exchange_file.hpp); readers verify it.
+    identity: int
     node: str | None = None
     #: The worker that has it, and only for files of the session: its pieces as objects of Ray.
     owner: Any = None
@@ -97,6 +100,10 @@ class Task:
     def key(self) -> tuple[str, int, int, int]:
         return (self.query, self.stage, self.task, self.attempt)
 
+    @property
+    def identities(self) -> dict[str, list[int]]:
+        return {name: [file.identity for file in files] for name, files in self.inputs.items()}
+
 
 @dataclass
 class Running:
@@ -114,6 +121,7 @@ class Outcome:
 
     rows: int = 0
     bytes: int = 0
+    identity: int = 0
     partition_bytes: list[int] = field(default_factory=list)
     seconds: float = 0
     spilled: int = 0
@@ -274,7 +282,7 @@ class Worker:
         cursor = self.database().cursor()
         with self.watched(Running(task, cursor)) as running:
             self.prepare(cursor, task)
-            rows = cursor.execute(as_sql(task.sql, files, task.target)).fetchone()[0]
+            rows = cursor.execute(as_sql(task.sql, files, task.identities, task.target)).fetchone()[0]
             for database in task.databases:
                 self.check_version(database)
             size = target.stat().st_size
@@ -283,7 +291,13 @@ class Worker:
             self.written[task.query] = written = self.written.get(task.query, 0) + size
         if 0 < task.max_exchange_bytes < written:
             raise Refused(self.too_many_bytes(task))
-        return Outcome(rows=rows, bytes=size, partition_bytes=partition_bytes, spilled=running.spilled)
+        return Outcome(
+            rows=rows,
+            bytes=size,
+            identity=identity_of(target),
+            partition_bytes=partition_bytes,
+            spilled=running.spilled,
+        )
 
     def prepare(self, cursor: Any, task: Task) -> None:
         import duckdb
@@ -441,9 +455,12 @@ class Worker:
         return self.folder / "exchange" / query
 
     def fetch(self, task: Task, file: ExchangeFile) -> Path:
-        """A copy of another node's file, made once for all tasks here; where that fails, it does not exist."""
-        source = Path(file.path)
-        target = self.query_folder(task.query) / "fetched" / f"{source.parent.name}-{source.name}"
+        """A copy of another node's file, made once for all tasks here; where that fails, it does not exist.
+
+        Its name tells apart all files of the query: the folder of the query or of the rows the session sent, which are
+        random, stage, task and attempt.
+        """
+        target = self.query_folder(task.query) / "fetched" / "-".join(Path(file.path).parts[-3:])
         with self.lock:
             lock = self.fetching.setdefault(target, threading.Lock())
         with lock:
@@ -516,6 +533,13 @@ def write_file(path: Path, chunks: Iterable[bytes]) -> None:
         unfinished.rename(path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def identity_of(path: Path) -> int:
+    """The checksum of the file's index, the second of the three numbers at its end."""
+    with open(path, "rb") as file:
+        file.seek(-16, os.SEEK_END)
+        return int.from_bytes(file.read(8), sys.byteorder)
 
 
 def sizes_of_partitions(cursor: Any, path: str) -> list[int]:

@@ -85,7 +85,10 @@ struct Join {
 string Text(const vector<SqlPart> &parts) {
 	string result;
 	for (auto &part : parts) {
-		result += part.kind == SqlPart::Kind::FILES ? "<" + part.text + ">" : part.text;
+		auto placeholder = part.kind == SqlPart::Kind::FILES        ? "<" + part.text + ">"
+		                   : part.kind == SqlPart::Kind::IDENTITIES ? "<identities of " + part.text + ">"
+		                                                            : part.text;
+		result += placeholder;
 	}
 	return result;
 }
@@ -162,9 +165,11 @@ TEST_CASE("A task reads its partitions and its slice", "[stage_tasks]") {
 	tasks.StageEnds(2, {300, 0, 0, 1000});
 	REQUIRE(tasks.Decide(3).tasks.size() == 2);
 	REQUIRE_THAT(Text(tasks.Sql(3, 0)),
-	             Catch::Contains("merganser_exchange(<merganser_stage_2>, partitions := [0, 1, 2])") &&
-	                 Catch::Contains("merganser_exchange(<merganser_stage_1>, partitions := [0, 1, 2])"));
-	REQUIRE_THAT(Text(tasks.Sql(3, 1)), Catch::Contains("merganser_exchange(<merganser_stage_2>, partitions := [3])"));
+	             Catch::Contains("merganser_exchange(<merganser_stage_2>, identities := <identities of "
+	                             "merganser_stage_2>, partitions := [0, 1, 2])") &&
+	                 Catch::Contains("merganser_exchange(<merganser_stage_1>, identities := <identities of "
+	                                 "merganser_stage_1>, partitions := [0, 1, 2])"));
+	REQUIRE_THAT(Text(tasks.Sql(3, 1)), Catch::Contains("<identities of merganser_stage_2>, partitions := [3])"));
 }
 
 TEST_CASE("A side that turned out small goes to all tasks, and the other is not exchanged", "[stage_tasks]") {
@@ -185,9 +190,37 @@ TEST_CASE("A side that turned out small goes to all tasks, and the other is not 
 	             Catch::Contains("merganser_stage_2 AS NOT MATERIALIZED (SELECT c0 FROM merganser_scan_7)") &&
 	                 Catch::Contains("file_row_number BETWEEN 0 AND 99") &&
 	                 Catch::Contains("merganser_stage_1 AS NOT MATERIALIZED (FROM system.main."
-	                                 "merganser_exchange(<merganser_stage_1>))"));
+	                                 "merganser_exchange(<merganser_stage_1>, identities := <identities of "
+	                                 "merganser_stage_1>))"));
 	REQUIRE_THAT(tasks.ToJson(3), Catch::Contains(R"("inputs":[{"name":"merganser_stage_1","stage":1,"all":true}])") &&
-	                                  Catch::Contains(R"({"files":"merganser_stage_1"})"));
+	                                  Catch::Contains(R"({"files":"merganser_stage_1"})") &&
+	                                  Catch::Contains(R"({"identities":"merganser_stage_1"})"));
+}
+
+TEST_CASE("A stage is as repeatable as what it computes and as those that read it need", "[stage_tasks]") {
+	for (auto small : {false, true}) {
+		for (auto other_repeats : {false, true}) {
+			Join join;
+			auto &stages = join.stages.query->stages;
+			stages[1]->repeatability = other_repeats ? Repeatability::InOrder() : Repeatability::None("random()");
+			stages[2]->repeatability = Repeatability::InAnyOrder("a join");
+			StageTasks tasks(join.stages.query, 800);
+			tasks.StageEnds(1, {small ? 10u : 400u, 50, 0, 40});
+			REQUIRE(tasks.Decide(2).repeatable == other_repeats);
+			tasks.StageEnds(2, {400, 400, 400, 400});
+			// where stage 3 computes stage 2 itself, it is no better than that one
+			REQUIRE(tasks.Decide(2).inside.IsValid() == small);
+			REQUIRE(tasks.Decide(3).repeatable == (other_repeats || !small));
+			REQUIRE_THAT(tasks.ToJson(3), Catch::Contains(tasks.Decide(3).repeatable ? R"("repeatable":true)"
+			                                                                         : R"("repeatable":false)"));
+		}
+	}
+	Join join;
+	auto &stage = *join.stages.query->stages[0];
+	stage.repeatability = Repeatability::InAnyOrder("a join");
+	REQUIRE(stage.IsRepeatable());
+	stage.needed = Repeatability::Level::ROWS_IN_ORDER;
+	REQUIRE_FALSE(stage.IsRepeatable());
 }
 
 } // namespace merganser

@@ -9,6 +9,7 @@ import duckdb
 import merganser
 import pytest
 import ray
+from merganser.ray import cluster as cluster_module
 from merganser.ray import query as query_module
 from merganser.ray import runner
 
@@ -32,8 +33,8 @@ def when_stage_is_complete(monkeypatch):
         accept = query_module.Query.accept
         left = [call]
 
-        def accept_and_call(query, attempt, task, outcome):
-            accept(query, attempt, task, outcome)
+        def accept_and_call(query, attempt, outcome):
+            accept(query, attempt, outcome)
             if query.stages[stage].is_complete and left:
                 left.pop()(query)
 
@@ -175,6 +176,61 @@ def test_folders_of_killed_processes_are_swept(session, ray_cluster, within):
     session.execute("SET merganser_worker_threads = 2")  # other workers, which start
     assert within(60, session.execute(QUERY).fetchall) == EXPECTED
     assert not old.parent.exists()
+
+
+def workers_with(threads: int) -> int:
+    members = runner._runner.cluster.members
+    return sum(len(group) for limits, group in members.items() if limits.threads == threads)
+
+
+def pauses_with(threads: int) -> list:
+    return [pause for (limits, _), pause in runner._runner.cluster.pauses.items() if limits.threads == threads]
+
+
+def test_a_worker_that_does_not_start_is_started_another_time(session, ray_cluster, within, monkeypatch):
+    monkeypatch.setattr(cluster_module, "FIRST_PAUSE_SECONDS", 3600)
+    session.execute("SET merganser_worker_threads = 3")
+    ray_cluster.fault("start", 0, 0)
+    assert within(60, session.execute(QUERY).fetchall) == EXPECTED
+    assert workers_with(threads=3) == 2
+    assert within(60, session.execute(QUERY).fetchall) == EXPECTED
+    assert workers_with(threads=3) == 2  # its pause is not over
+    (pause,) = pauses_with(threads=3)
+    assert pause.failures == 1
+    pause.until = 0
+    assert within(60, session.execute(QUERY).fetchall) == EXPECTED
+    assert workers_with(threads=3) == 3
+    assert not pauses_with(threads=3)
+
+
+def test_no_worker_starts(session, ray_cluster, within):
+    session.execute("SET merganser_worker_threads = 4")
+    ray_cluster.fault("start", 0, 0, times=3)
+    with pytest.raises(duckdb.IOException, match="(?s)the worker on .* did not start: .*the test asked to fail"):
+        within(60, session.execute(QUERY).fetchall)
+    assert within(60, session.execute(QUERY).fetchall) == EXPECTED  # at once: there is no other
+
+
+def test_a_worker_that_does_not_start_again_after_it_died(session, ray_cluster, within):
+    session.execute("SET merganser_worker_threads = 5")
+    assert within(60, session.execute(QUERY).fetchall) == EXPECTED
+    ray_cluster.fault("start", 0, 0)
+    ray_cluster.fault("kill", MAP, 0)
+    assert within(60, session.execute(QUERY).fetchall) == EXPECTED
+    assert not ray_cluster.open_faults()
+    runner._runner.cluster.pauses.clear()
+    assert within(60, session.execute(QUERY).fetchall) == EXPECTED
+    assert workers_with(threads=5) == 3
+
+
+def test_pauses_grow():
+    pause = cluster_module.Pause()
+    lengths = []
+    for _ in range(12):
+        before = time.monotonic()
+        pause.grow()
+        lengths.append(round(pause.until - before))
+    assert lengths == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]
 
 
 def test_workers_are_the_same_for_all_queries(session):
