@@ -31,6 +31,8 @@ struct ExchangeCopyData : public TableFunctionData {
 	idx_t partitions = 1;
 	optional_idx number;
 	bool compress = false;
+	//! Whatever DuckDB knows of the order of the rows, one thread writes them as they come.
+	bool preserve_order = false;
 
 	unique_ptr<FunctionData> Copy() const override {
 		auto result = make_uniq<ExchangeCopyData>();
@@ -40,6 +42,7 @@ struct ExchangeCopyData : public TableFunctionData {
 		result->partitions = partitions;
 		result->number = number;
 		result->compress = compress;
+		result->preserve_order = preserve_order;
 		return std::move(result);
 	}
 };
@@ -146,9 +149,12 @@ unique_ptr<ExchangeCopyData> ReadOptions(ClientContext &context, const CopyInfo 
 		} else if (option.first == "compression") {
 			auto name = option.second.empty() ? string() : option.second[0].ToString();
 			result->compress = ExchangeCompression::IsOn(name, string("COMPRESSION of FORMAT ") + FORMAT_NAME);
+		} else if (option.first == "preserve_order") {
+			result->preserve_order = option.second.empty() || option.second[0].GetValue<bool>();
 		} else {
 			throw BinderException(
-			    "FORMAT %s has no option \"%s\"; it knows COMPRESSION, PARTITION_BY, PARTITION_NUMBER and PARTITIONS",
+			    "FORMAT %s has no option \"%s\"; it knows COMPRESSION, PARTITION_BY, PARTITION_NUMBER, PARTITIONS and "
+			    "PRESERVE_ORDER",
 			    FORMAT_NAME, option.first.GetIdentifierName());
 		}
 	}
@@ -169,12 +175,14 @@ BoundStatement Plan(Binder &binder, CopyStatement &statement) {
 	                                                                                    Identifier(DEFAULT_SCHEMA),
 	                                                                                    Identifier(FORMAT_NAME)));
 	auto path = info.file_path;
+	auto preserve_order = data->preserve_order ? PreserveOrderType::PRESERVE_ORDER : PreserveOrderType::AUTOMATIC;
 	auto copy = make_uniq<LogicalCopyToFile>(entry.function, std::move(data), std::move(statement.info),
 	                                         binder.GenerateTableIndex());
 	copy->file_path = path;
 	copy->use_tmp_file = false;
 	copy->overwrite_mode = CopyOverwriteMode::COPY_OVERWRITE_OR_IGNORE;
 	copy->per_thread_output = false;
+	copy->preserve_order = preserve_order;
 	copy->rotate = false;
 	copy->return_type = CopyFunctionReturnType::CHANGED_ROWS;
 	copy->partition_output = false;

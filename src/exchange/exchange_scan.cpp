@@ -27,15 +27,22 @@ struct ExchangeScanData : public TableFunctionData {
 	bool ordered = false;
 };
 
+//! As many as DuckDB reads a table of so many rows with: rows that fit in one of its row groups come in their order.
+idx_t MostThreads(const ExchangeScanData &data) {
+	auto groups = (data.rows + DEFAULT_ROW_GROUP_SIZE - 1) / DEFAULT_ROW_GROUP_SIZE;
+	return MaxValue<idx_t>(MinValue<idx_t>(groups, data.blocks.size()), 1);
+}
+
 struct ExchangeScanGlobalState : public GlobalTableFunctionState {
-	explicit ExchangeScanGlobalState(const ExchangeScanData &data) : blocks(data.blocks.size()), ordered(data.ordered) {
+	explicit ExchangeScanGlobalState(const ExchangeScanData &data)
+	    : blocks(data.blocks.size()), threads(data.ordered ? 1 : MostThreads(data)) {
 	}
 	idx_t MaxThreads() const override {
-		return ordered ? 1 : MaxValue<idx_t>(blocks, 1);
+		return threads;
 	}
 
 	const idx_t blocks;
-	const bool ordered;
+	const idx_t threads;
 	vector<column_t> columns;
 	std::atomic<idx_t> next {0};
 };
@@ -53,6 +60,50 @@ void AddBlocks(ExchangeScanData &data, const ExchangeIndex &index, idx_t file, c
 			data.rows += block.rows;
 		}
 	}
+}
+
+//! Shares first to last - 1 of so many even ones.
+struct Consecutive {
+	idx_t first = 0;
+	idx_t last = 1;
+	idx_t of = 1;
+};
+
+Consecutive ReadConsecutive(TableFunctionBindInput &input) {
+	Consecutive result;
+	auto entry = input.named_parameters.find("consecutive");
+	if (entry == input.named_parameters.end()) {
+		return result;
+	}
+	vector<idx_t> numbers;
+	if (!entry->second.IsNull()) {
+		for (auto &number : ListValue::GetChildren(entry->second)) {
+			numbers.push_back(number.IsNull() ? 0 : number.GetValue<uint64_t>());
+		}
+	}
+	if (numbers.size() != 3 || numbers[0] >= numbers[1] || numbers[1] > numbers[2]) {
+		throw BinderException("consecutive of %s must be [first, last, of]: the shares from first to before last of so "
+		                      "many even shares",
+		                      ExchangeScan::NAME);
+	}
+	return {numbers[0], numbers[1], numbers[2]};
+}
+
+//! Leaves the blocks of these shares of all rows. A block belongs to the share its first row is in.
+void KeepConsecutive(ExchangeScanData &data, const Consecutive &shares) {
+	auto rows = MaxValue<idx_t>(data.rows, 1);
+	idx_t before = 0;
+	vector<PlacedBlock> kept;
+	data.rows = 0;
+	for (auto &placed : data.blocks) {
+		auto share = before * shares.of / rows;
+		before += placed.block.rows;
+		if (share >= shares.first && share < shares.last) {
+			kept.push_back(placed);
+			data.rows += placed.block.rows;
+		}
+	}
+	data.blocks = std::move(kept);
 }
 
 set<idx_t> ReadPartitions(TableFunctionBindInput &input) {
@@ -120,6 +171,7 @@ unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &in
 		result->identities.push_back(reader.Identity());
 		result->files.push_back(path);
 	}
+	KeepConsecutive(*result, ReadConsecutive(input));
 	result->types = types;
 	return std::move(result);
 }
@@ -207,6 +259,7 @@ void ExchangeScan::Register(ExtensionLoader &loader) {
 		options.Add("partitions", LogicalType::LIST(LogicalType::UBIGINT));
 		options.Add("ordered", LogicalType::BOOLEAN);
 		options.Add("identities", LogicalType::LIST(LogicalType::UBIGINT));
+		options.Add("consecutive", LogicalType::LIST(LogicalType::UBIGINT));
 	});
 	function.projection_pushdown = true;
 	function.get_partition_data = PartitionData;

@@ -190,7 +190,7 @@ vector<ExchangeFileName> LocalRunner::Finish() {
 double LocalRunner::Progress() const {
 	idx_t shares = 0;
 	for (auto &stage : run.stages->stages) {
-		shares += stage->tasks;
+		shares += stage->shares;
 	}
 	return 100.0 * static_cast<double>(ended_shares) / static_cast<double>(shares);
 }
@@ -241,7 +241,7 @@ void LocalRunner::RunStage(const Stage &stage) {
 	if (!decision.inside.IsValid()) {
 		tasks.StageEnds(stage.number, StageTasks::PartitionBytes(file_system, paths));
 	} else {
-		ended_shares += stage.tasks;
+		ended_shares += stage.shares;
 	}
 	stage_report.wall_seconds = SecondsSince(start);
 	report.stages.push_back(std::move(stage_report));

@@ -32,10 +32,11 @@ vector<Shares> Neighbours(const vector<idx_t> &bytes, idx_t most) {
 	return result;
 }
 
-vector<Shares> OneEach(idx_t shares) {
+//! One share for each task, or several neighbours where there are fewer tasks.
+vector<Shares> Evenly(idx_t shares, idx_t tasks) {
 	vector<Shares> result;
-	for (idx_t share = 0; share < shares; share++) {
-		result.push_back({share, share + 1});
+	for (idx_t task = 0; task < tasks; task++) {
+		result.push_back({task * shares / tasks, (task + 1) * shares / tasks});
 	}
 	return result;
 }
@@ -107,6 +108,19 @@ string PartitionList(const Shares &shares) {
 		numbers.push_back(to_string(share));
 	}
 	return "[" + StringUtil::Join(numbers, ", ") + "]";
+}
+
+//! What follows the list of files in a read of these of `of` shares.
+string ReadOptions(const StageInput &input, const Shares &shares, idx_t of) {
+	string result;
+	if (input.mode == ReadMode::CONSECUTIVE && shares.Count() > 0 && shares.Count() < of) {
+		result += StringUtil::Format(", consecutive := [%llu, %llu, %llu]", shares.first, shares.last, of);
+	}
+	if (input.mode == ReadMode::PARTITION && shares.Count() > 0 && shares.Count() < of) {
+		result += ", partitions := " + PartitionList(shares);
+	}
+	result += input.ordered ? ", ordered := true)" : ")";
+	return input.mode != ReadMode::ALL && shares.Count() == 0 ? result + " WHERE false" : result;
 }
 
 } // namespace
@@ -209,6 +223,7 @@ void StageTasks::AddRelation(const Stage &stage, const StageInput &input, StageD
 	relation.input = input;
 	for (auto &other : decision.relations) {
 		if (other.name == relation.name) {
+			other.input.ordered = other.input.ordered || input.ordered;
 			return;
 		}
 	}
@@ -240,32 +255,49 @@ const vector<idx_t> &StageTasks::Bytes(const StageInput &input) const {
 }
 
 void StageTasks::Divide(const Stage &stage, StageDecision &decision) const {
-	if (stage.tasks == 1 || task_bytes == 0) {
-		decision.tasks = OneEach(stage.tasks);
+	if (stage.shares == 1 || task_bytes == 0) {
+		decision.tasks = Evenly(stage.shares, stage.tasks);
 		return;
 	}
-	vector<idx_t> bytes(stage.tasks, 0);
+	vector<idx_t> bytes(stage.shares, 0);
 	idx_t read_whole = 0;
 	for (auto &relation : decision.relations) {
 		if (relation.IsInput() && relation.input.mode == ReadMode::ALL) {
 			read_whole += Sum(Bytes(relation.input));
 			continue;
 		}
-		for (idx_t share = 0; share < stage.tasks; share++) {
-			if (relation.scan) {
-				bytes[share] += relation.scan->Size() * relation.scan->width / stage.tasks;
-			} else if (relation.IsInput()) {
-				bytes[share] += Bytes(relation.input)[share];
-			}
-		}
+		AddBytes(relation, stage.shares, bytes);
 	}
 	auto all = Sum(bytes);
 	auto wanted = MaxValue<idx_t>(all / MaxValue(task_bytes, OWN_FOR_WHOLE * read_whole), 1);
+	if (stage.shares > stage.tasks) {
+		wanted = MinValue(wanted, stage.tasks);
+	}
 	// Shares differ a little in size: half of one more is no reason for another task.
-	decision.tasks = Neighbours(bytes, all / wanted + all / (2 * stage.tasks));
-	if (decision.tasks.size() < stage.tasks) {
+	decision.tasks = Neighbours(bytes, all / wanted + all / (2 * stage.shares));
+	if (decision.tasks.size() < stage.shares) {
 		decision.reasons.push_back(
-		    StringUtil::Format("%llu shares of %llu bytes in %llu tasks", stage.tasks, all, decision.tasks.size()));
+		    StringUtil::Format("%llu shares of %llu bytes in %llu tasks", stage.shares, all, decision.tasks.size()));
+	}
+}
+
+//! What each of the shares of a stage reads of a relation that is divided among them.
+void StageTasks::AddBytes(const TaskRelation &relation, idx_t shares, vector<idx_t> &bytes) const {
+	if (!relation.scan && !relation.IsInput()) {
+		return;
+	}
+	auto &placement = relation.scan ? relation.scan->placement : relation.input.placement;
+	auto count = placement.Count(shares);
+	vector<idx_t> own;
+	if (relation.scan) {
+		own.assign(count, relation.scan->Size() * relation.scan->width / count);
+	} else if (relation.input.mode == ReadMode::CONSECUTIVE) {
+		own.assign(count, Sum(Bytes(relation.input)) / count);
+	} else {
+		own = Bytes(relation.input);
+	}
+	for (idx_t share = 0; share < count; share++) {
+		bytes[placement.first + share] += own[share];
 	}
 }
 
@@ -286,7 +318,8 @@ vector<SqlPart> StageTasks::Sql(idx_t number, idx_t task) const {
 		add(separator + relation.name + " AS NOT MATERIALIZED (");
 		separator = ", ";
 		if (relation.scan) {
-			add(relation.scan->SliceSql(shares, stage.tasks));
+			auto &placement = relation.scan->placement;
+			add(relation.scan->SliceSql(placement.Of(shares, stage.shares), placement.Count(stage.shares)));
 		} else if (relation.stage) {
 			add(relation.stage->query->ToString());
 		} else {
@@ -294,9 +327,8 @@ vector<SqlPart> StageTasks::Sql(idx_t number, idx_t task) const {
 			add_unknown(SqlPart::Kind::FILES, relation.name);
 			add(", identities := ");
 			add_unknown(SqlPart::Kind::IDENTITIES, relation.name);
-			auto all = relation.input.mode == ReadMode::ALL || shares.Count() == stage.tasks;
-			add(all ? "" : ", partitions := " + PartitionList(shares));
-			add(relation.input.ordered ? ", ordered := true)" : ")");
+			auto &placement = relation.input.placement;
+			add(ReadOptions(relation.input, placement.Of(shares, stage.shares), placement.Count(stage.shares)));
 		}
 		add(")");
 	}
@@ -312,7 +344,9 @@ vector<FileList> StageTasks::Lists(idx_t number, idx_t task) const {
 	vector<FileList> result;
 	for (auto &relation : decision.relations) {
 		if (relation.scan) {
-			for (auto &list : relation.scan->Lists(decision.tasks[task], stage.tasks)) {
+			auto &placement = relation.scan->placement;
+			auto own = placement.Of(decision.tasks[task], stage.shares);
+			for (auto &list : relation.scan->Lists(own, placement.Count(stage.shares))) {
 				result.push_back(std::move(list));
 			}
 		}

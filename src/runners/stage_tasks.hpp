@@ -108,6 +108,7 @@ private:
 	void AddRelations(const Stage &stage, StageDecision &decision) const;
 	void AddRelation(const Stage &stage, const StageInput &input, StageDecision &decision) const;
 	void Divide(const Stage &stage, StageDecision &decision) const;
+	void AddBytes(const TaskRelation &relation, idx_t shares, vector<idx_t> &bytes) const;
 	void WriteJson(idx_t stage, JsonDocument &document);
 	const vector<idx_t> &Bytes(const StageInput &input) const;
 	bool IsSmall(const LateBroadcast &late) const;

@@ -34,10 +34,12 @@ Partitioning StagePlanner::CutAggregate(Slot &op) {
 	               op->estimated_cardinality <= (child.estimated_cardinality + 1) / 2 ||
 	               op->estimated_cardinality >= child.estimated_cardinality - child.estimated_cardinality / 20;
 	if (TwoPhaseAggregate::IsPossible(aggregate) && (reduces || !can_hash)) {
+		auto sees_order = needs->Of(*op->children[0]) == OrderNeed::STREAM;
 		auto combine = TwoPhaseAggregate::Split(context, binder, *root, op);
 		auto &lower = combine.get().children[0];
+		needs->Set(*lower, sees_order ? OrderNeed::STREAM : OrderNeed::NONE);
 		auto keys = PlanColumns::Copies(combine.get().Cast<LogicalAggregate>().groups);
-		Partitioning below {Distribution::SPLIT, {}};
+		auto below = delivered.WithoutColumns();
 		if (!can_hash) {
 			Gather(lower, below, "partial states of the aggregates");
 			return {};

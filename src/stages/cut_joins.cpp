@@ -95,6 +95,9 @@ Partitioning StagePlanner::CutJoin(Slot &op) {
 	if (left.IsOneTask() && right.IsOneTask()) {
 		return {};
 	}
+	if (needs->Of(*op) != OrderNeed::NONE) {
+		return KeepOrderOfLeftSide(op, left, right);
+	}
 	auto keys = EqualKeys(*op);
 	auto can_hash = PlanColumns::CanHash(keys.left);
 	auto left_bytes = Bytes(*op->children[0]);
@@ -125,6 +128,7 @@ Partitioning StagePlanner::CutJoin(Slot &op) {
 	if (left_fits && (small(left_bytes) || !can_hash)) {
 		Exchange(op->children[0], left, {}, ReadMode::ALL,
 		         StringUtil::Format("left side of the join to all tasks, about %llu bytes", left_bytes));
+		right.order = RowOrder();
 		return PlanColumns::KeepAvailable(std::move(right), *op);
 	}
 	if (!can_hash) {
@@ -133,6 +137,18 @@ Partitioning StagePlanner::CutJoin(Slot &op) {
 		return {};
 	}
 	return HashBothSides(op, left, right, std::move(keys.left), std::move(keys.right));
+}
+
+//! Joins without an equality deliver rows in the order of their left side, and so of their tasks.
+Partitioning StagePlanner::KeepOrderOfLeftSide(Slot &op, const Partitioning &left, const Partitioning &right) {
+	if (!left.IsOneTask() && EveryRowMayGoToAllTasks(KindOf(*op), true)) {
+		Exchange(op->children[1], right, {}, ReadMode::ALL,
+		         "right side of the join to all tasks, which keep the order of the left side");
+		return PlanColumns::KeepAvailable(left, *op);
+	}
+	Gather(op->children[0], left, "a join whose rows keep the order of its left side");
+	Gather(op->children[1], right, "a join whose rows keep the order of its left side");
+	return {};
 }
 
 Partitioning StagePlanner::HashBothSides(Slot &op, const Partitioning &left, const Partitioning &right,
@@ -218,7 +234,8 @@ void StagePlanner::HashSmallerSideFirst(Slot &op, const Partitioning &left, cons
 	if (!left_first) {
 		Hash(op->children[0], left, std::move(left_keys), LEFT_BY_KEYS);
 	}
-	if (broadcast_bytes > 0 && tasks > 1 && (left_may_go || right_may_go)) {
+	auto usual_shares = left.shares == 0 && right.shares == 0;
+	if (broadcast_bytes > 0 && tasks > 1 && usual_shares && (left_may_go || right_may_go)) {
 		LateBroadcast late;
 		late.other = result->stages.size();
 		late.small = late.other - 1;

@@ -13,6 +13,7 @@ Partitioning StagePlanner::CutUnary(Slot &op) {
 
 Partitioning StagePlanner::CutProjection(Slot &op) {
 	auto delivered = Cut(op->children[0]);
+	delivered.order = delivered.order.WithoutColumns();
 	if (delivered.keys.empty()) {
 		return delivered;
 	}
@@ -29,9 +30,10 @@ Partitioning StagePlanner::CutProjection(Slot &op) {
 		}
 	}
 	if (keys.size() != delivered.keys.size()) {
-		return {Distribution::SPLIT, {}};
+		return delivered.WithoutColumns();
 	}
-	return {delivered.distribution, std::move(keys)};
+	delivered.keys = std::move(keys);
+	return delivered;
 }
 
 } // namespace merganser

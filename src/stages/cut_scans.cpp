@@ -48,7 +48,7 @@ Partitioning StagePlanner::CutScan(Slot &op) {
 	auto scan = SlicedFiles::TrySlice(context, get);
 	if (!scan) {
 		Send(op, ReadMode::PARTITION);
-		return {Distribution::SPLIT, {}};
+		return {Distribution::SPLIT, {}, RowOrder::AsProduced(RowOrder::Scope::ALL_ROWS)};
 	}
 	return ReadSlices(get, std::move(*scan));
 }
@@ -73,7 +73,7 @@ Partitioning StagePlanner::ReadSlices(LogicalGet &get, SlicedScan scan) {
 	}
 	sliced.emplace(&get, std::move(scan));
 	SlicedFiles::ReadSlice(get);
-	return {Distribution::SPLIT, {}};
+	return {Distribution::SPLIT, {}, RowOrder::AsProduced(RowOrder::Scope::ALL_ROWS)};
 }
 
 Partitioning StagePlanner::CutSessionRows(Slot &op) {
@@ -87,7 +87,7 @@ Partitioning StagePlanner::CutSessionRows(Slot &op) {
 		return ReadSlices(op->Cast<LogicalGet>(), std::move(*scan));
 	}
 	Send(op, ReadMode::PARTITION);
-	return {Distribution::SPLIT, {}};
+	return {Distribution::SPLIT, {}, RowOrder::AsProduced(RowOrder::Scope::ALL_ROWS)};
 }
 
 void StagePlanner::Send(Slot &op, ReadMode mode) {
@@ -109,6 +109,7 @@ void StagePlanner::Send(Slot &op, ReadMode mode) {
 	StageInput input;
 	input.sent = result->sent.size();
 	input.mode = mode;
+	input.ordered = needs->Of(*op) == OrderNeed::STREAM;
 	auto rows = op->has_estimated_cardinality ? op->estimated_cardinality : op->EstimateCardinality(context);
 	auto exchange = make_uniq<LogicalExchange>(std::move(input), op->GetColumnBindings(), sent.types, sent.types);
 	exchange->SetEstimatedCardinality(rows);

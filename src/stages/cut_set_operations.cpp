@@ -1,5 +1,6 @@
 #include "stages/stage_planner.hpp"
 
+#include "stages/logical_exchange.hpp"
 #include "stages/plan_columns.hpp"
 
 #include "duckdb/planner/operator/list.hpp"
@@ -20,12 +21,43 @@ Partitioning StagePlanner::CutUnion(Slot &op) {
 	if (!several) {
 		return {};
 	}
+	auto in_order = needs->Of(*op) != OrderNeed::NONE;
+	idx_t shares = 0;
 	for (idx_t i = 0; i < op->children.size(); i++) {
 		if (delivered[i].IsOneTask()) {
 			Exchange(op->children[i], delivered[i], {}, ReadMode::PARTITION, "an input of UNION ALL in even shares");
 		}
+		if (in_order) {
+			Place(*op->children[i], shares);
+			shares += delivered[i].shares > 0 ? delivered[i].shares : tasks;
+		}
 	}
-	return {Distribution::SPLIT, {}};
+	if (!in_order) {
+		return {Distribution::SPLIT, {}};
+	}
+	pending_reasons.push_back("the inputs of UNION ALL one after another");
+	return {Distribution::SPLIT, {}, RowOrder::AsProduced(RowOrder::Scope::ALL_ROWS), shares};
+}
+
+//! In the other shares of the stage, what is read by shares is empty, and so is the branch: a piece of plan that is
+//! divided has no rows where it reads none.
+void StagePlanner::Place(LogicalOperator &op, idx_t first) {
+	auto place = [&](Placement &placement) {
+		placement.first += first;
+		placement.count = placement.Count(tasks);
+	};
+	// A side computed by the tasks of a join would be placed with it.
+	late_broadcasts.erase(&op);
+	auto exchange = dynamic_cast<LogicalExchange *>(&op);
+	auto scan = sliced.find(&op);
+	if (exchange) {
+		place(exchange->input.placement);
+	} else if (scan != sliced.end()) {
+		place(scan->second.placement);
+	}
+	for (auto &child : op.children) {
+		Place(*child, first);
+	}
 }
 
 Partitioning StagePlanner::CutSetOperation(Slot &op) {

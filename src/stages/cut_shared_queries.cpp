@@ -68,17 +68,20 @@ Partitioning StagePlanner::CutSharedReference(Slot &op) {
 	if (entry == shared.end()) {
 		return {};
 	}
+	auto need = needs->Of(*op);
 	StageInput input;
 	input.stage = entry->second.stage;
-	input.mode = ReadMode::PARTITION;
+	input.mode = need == OrderNeed::NONE ? ReadMode::PARTITION : ReadMode::CONSECUTIVE;
+	input.ordered = need == OrderNeed::STREAM;
 	auto exchange =
 	    make_uniq<LogicalExchange>(input, op->GetColumnBindings(), reference.chunk_types, entry->second.sql_types);
 	if (op->has_estimated_cardinality) {
 		exchange->SetEstimatedCardinality(op->estimated_cardinality);
 	}
+	auto required = needs->Required(*op);
 	op = std::move(exchange);
 	op->ResolveOperatorTypes();
-	return {Distribution::SPLIT, {}};
+	return {Distribution::SPLIT, {}, required};
 }
 
 void StagePlanner::KeepWhole(Slot &op) {

@@ -25,6 +25,28 @@ bool HasSortKeys(const vector<BoundOrderByNode> &orders) {
 	return true;
 }
 
+RowOrder OrderOf(LogicalOrder &order) {
+	auto bindings = order.GetColumnBindings();
+	vector<OrderItem> items;
+	for (auto &node : order.orders) {
+		auto column = node.expression->GetExpressionClass() == ExpressionClass::BOUND_COLUMN_REF
+		                  ? std::find(bindings.begin(), bindings.end(),
+		                              node.expression->Cast<BoundColumnRefExpression>().Binding())
+		                  : bindings.end();
+		if (column == bindings.end()) {
+			break;
+		}
+		items.push_back({NumericCast<idx_t>(column - bindings.begin()), node.type, node.null_order});
+	}
+	return RowOrder::Sorted(OrderingList(std::move(items)), RowOrder::Scope::ALL_ROWS);
+}
+
+//! How many of the first rows of each task may be among those after the offset; nothing where they cannot be counted.
+optional_idx RowsOfEachTask(idx_t limit, idx_t offset) {
+	auto most = NumericCast<idx_t>(NumericLimits<int64_t>::Maximum());
+	return limit > most || offset > most - limit ? optional_idx() : optional_idx(limit + offset);
+}
+
 } // namespace
 
 Partitioning StagePlanner::CutOrder(Slot &op) {
@@ -39,9 +61,10 @@ Partitioning StagePlanner::CutOrder(Slot &op) {
 		Gather(op->children[0], delivered, StringUtil::Format("ORDER BY sorts about %llu bytes in one task", bytes));
 		return {};
 	}
+	needs->Set(*op->children[0], OrderNeed::NONE);
 	Exchange(op->children[0], delivered, {}, ReadMode::PARTITION, "rows to sort, kept while their order is sampled");
 	DivideIntoRanges(op->children[0], order.orders);
-	return {Distribution::SPLIT, {}};
+	return {Distribution::SPLIT, {}, OrderOf(order)};
 }
 
 void StagePlanner::DivideIntoRanges(Slot &op, const vector<BoundOrderByNode> &orders) {
@@ -89,9 +112,12 @@ Partitioning StagePlanner::CutTopN(Slot &op) {
 	}
 	// DuckDB may have left out row groups for the offset; a stage reads them.
 	auto offset = top.unpruned_offset.IsValid() ? top.unpruned_offset.GetIndex() : top.offset;
-	auto local = make_uniq<LogicalTopN>(std::move(orders), top.limit + offset, 0);
-	local->children.push_back(std::move(op->children[0]));
-	op->children[0] = std::move(local);
+	auto rows = RowsOfEachTask(top.limit, offset);
+	if (rows.IsValid()) {
+		auto local = make_uniq<LogicalTopN>(std::move(orders), rows.GetIndex(), 0);
+		local->children.push_back(std::move(op->children[0]));
+		op->children[0] = std::move(local);
+	}
 	Gather(op->children[0], delivered, "the first rows of each task, for the first of all");
 	return {};
 }
@@ -116,9 +142,7 @@ static optional_idx NeededRows(const LogicalLimit &limit) {
 	auto offset = limit.offset_val.Type() == LimitNodeType::UNSET ? 0 : limit.offset_val.GetConstantValue();
 	// DuckDB may have left out row groups for the offset; a stage reads them.
 	offset = limit.unpruned_offset.IsValid() ? limit.unpruned_offset.GetIndex() : offset;
-	auto rows = limit.limit_val.GetConstantValue();
-	auto most = NumericCast<idx_t>(NumericLimits<int64_t>::Maximum());
-	return rows > most || offset > most - rows ? optional_idx() : optional_idx(rows + offset);
+	return RowsOfEachTask(limit.limit_val.GetConstantValue(), offset);
 }
 
 static void KeepFirst(unique_ptr<LogicalOperator> &op, idx_t rows) {
@@ -142,7 +166,9 @@ Partitioning StagePlanner::CutLimit(Slot &op) {
 		return delivered;
 	}
 	if (rows.IsValid()) {
+		auto need = needs->Of(*op->children[0]);
 		KeepFirst(op->children[0], rows.GetIndex());
+		needs->Set(*op->children[0], need);
 	}
 	Gather(op->children[0], delivered, "LIMIT counts all rows in one task");
 	return {};

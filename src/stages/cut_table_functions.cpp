@@ -36,10 +36,11 @@ optional<ColumnBinding> Delivers(const LogicalTableFunction &function, const Col
 }
 
 Partitioning ThroughFunction(const LogicalTableFunction &function, Partitioning delivered) {
+	delivered.order = delivered.order.WithoutColumns();
 	for (auto &key : delivered.keys) {
 		auto output = Delivers(function, key);
 		if (!output) {
-			return {Distribution::SPLIT, {}};
+			return delivered.WithoutColumns();
 		}
 		key = *output;
 	}

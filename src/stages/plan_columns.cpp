@@ -78,7 +78,7 @@ Partitioning PlanColumns::KeepAvailable(Partitioning delivered, LogicalOperator 
 	auto bindings = op.GetColumnBindings();
 	for (auto &key : delivered.keys) {
 		if (!Contains(bindings, key)) {
-			return {Distribution::SPLIT, {}};
+			return delivered.WithoutColumns();
 		}
 	}
 	return delivered;

@@ -58,6 +58,21 @@ bool Partitioning::KeepsTogether(const vector<ColumnBinding> &columns) const {
 	return true;
 }
 
+Partitioning Partitioning::WithoutColumns() const {
+	return {Distribution::SPLIT, {}, order.WithoutColumns(), shares};
+}
+
+Shares Placement::Of(const Shares &shares, idx_t of_stage) const {
+	auto inside = [&](idx_t share) {
+		return MinValue(share > first ? share - first : 0, Count(of_stage));
+	};
+	return {inside(shares.first), inside(shares.last)};
+}
+
+bool Placement::Fits(idx_t usual, idx_t of_stage) const {
+	return count == 0 ? of_stage == usual : first + count <= of_stage;
+}
+
 idx_t SlicedScan::Rows() const {
 	return rows_are_known ? Size() : 0;
 }
@@ -163,9 +178,11 @@ string SlicedScan::SliceSql(const Shares &shares, idx_t of) const {
 }
 
 string StageInput::Name() const {
-	auto all = mode == ReadMode::ALL ? "all_of_" : "";
-	return stage.IsValid() ? StringUtil::Format("merganser_%sstage_%llu", all, stage.GetIndex())
-	                       : StringUtil::Format("merganser_%ssent_%llu", all, sent.GetIndex() + 1);
+	auto part = mode == ReadMode::ALL ? "all_of_" : mode == ReadMode::CONSECUTIVE ? "pieces_of_" : "";
+	auto whole = stage.IsValid() ? StringUtil::Format("merganser_%sstage_%llu", part, stage.GetIndex())
+	                             : StringUtil::Format("merganser_%ssent_%llu", part, sent.GetIndex() + 1);
+	auto placed = mode != ReadMode::ALL && placement.first > 0;
+	return placed ? whole + "_from_share_" + to_string(placement.first) : whole;
 }
 
 string Stage::PartitioningText() const {
@@ -188,7 +205,9 @@ string Stage::InputsText() const {
 		                                : StringUtil::Format("%llu files in slices", scan.files.size()));
 	}
 	for (auto &input : inputs) {
-		auto mode = input.mode == ReadMode::ALL ? "all of " : "";
+		auto mode = input.mode == ReadMode::ALL           ? "all of "
+		            : input.mode == ReadMode::CONSECUTIVE ? "consecutive pieces of "
+		                                                  : "";
 		result.push_back(
 		    mode + (input.stage.IsValid() ? "stage " + to_string(input.stage.GetIndex()) : "rows sent by the session"));
 	}
@@ -196,7 +215,11 @@ string Stage::InputsText() const {
 }
 
 string Stage::ReasonText() const {
-	return StringUtil::Join(reasons, "; ");
+	auto all = reasons;
+	if (!RowOrder().Satisfies(order)) {
+		all.push_back("rows " + order.ToString({}));
+	}
+	return StringUtil::Join(all, "; ");
 }
 
 string Stage::Sql() const {
@@ -220,6 +243,9 @@ string Stage::WriteOptions() const {
 			names.push_back("'c" + to_string(key) + "'");
 		}
 		result += ", PARTITION_BY [" + StringUtil::Join(names, ", ") + "]";
+	}
+	if (!RowOrder().Satisfies(order)) {
+		result += ", PRESERVE_ORDER";
 	}
 	return result + ", PARTITIONS " + to_string(partitions);
 }

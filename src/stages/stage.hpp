@@ -6,7 +6,10 @@
 // A query in stages: every stage is a piece of DuckDB's optimised plan that ends at an exchange and begins at slices of
 // files and at the exchanges of other stages. A stage has one share or several; share i of n
 //   reads slice i of n of its sliced files,
-//   reads partition i of n of an exchange in mode PARTITION, all partitions of one in mode ALL.
+//   reads partition i of n of an exchange in mode PARTITION, the i-th of n even pieces of all its rows, one behind the
+//   other, in mode CONSECUTIVE, all partitions of one in mode ALL.
+// Where the branches of UNION ALL follow each other, each has shares of its own: of 16, the first branch slices 0 to 7
+// of 8, the second is empty there and has its slices 0 to 7 in shares 8 to 15.
 // A task computes one share or several neighbouring ones (runners/stage_tasks.hpp) and writes one exchange file.
 // Stages are numbered from 1 in the order they can run; the last one returns the query's rows.
 //===----------------------------------------------------------------------===//
@@ -15,6 +18,7 @@
 
 #include "file_version.hpp"
 #include "properties/repeatability.hpp"
+#include "properties/row_order.hpp"
 
 #include "duckdb/parser/query_node.hpp"
 #include "duckdb/planner/logical_operator.hpp"
@@ -37,15 +41,21 @@ struct Partitioning {
 	Distribution distribution = Distribution::ONE_TASK;
 	//! Only for TOGETHER and HASHED: columns of the piece, in the order they are hashed.
 	vector<ColumnBinding> keys;
+	//! In which the rows come.
+	RowOrder order {};
+	//! Shares of the stage; 0: as many as usual.
+	idx_t shares = 0;
 
 	bool IsOneTask() const {
 		return distribution == Distribution::ONE_TASK;
 	}
 	//! Whether rows that agree on all of `columns` are surely in one task.
 	bool KeepsTogether(const vector<ColumnBinding> &columns) const;
+	//! The same rows, of which no column is known any more.
+	Partitioning WithoutColumns() const;
 };
 
-enum class ReadMode : uint8_t { PARTITION, ALL };
+enum class ReadMode : uint8_t { PARTITION, CONSECUTIVE, ALL };
 
 //! The shares first to last - 1 of a stage.
 struct Shares {
@@ -55,6 +65,22 @@ struct Shares {
 	idx_t Count() const {
 		return last - first;
 	}
+};
+
+//! Where the shares of an input lie among those of the stage that reads it: they are all of these, or those of one
+//! branch of UNION ALL.
+struct Placement {
+	idx_t first = 0;
+	//! 0: as many as the stage has.
+	idx_t count = 0;
+
+	idx_t Count(idx_t of_stage) const {
+		return count == 0 ? of_stage : count;
+	}
+	//! The shares of the input that are among these of a stage with `of_stage`; none where first = last.
+	Shares Of(const Shares &shares, idx_t of_stage) const;
+	//! Whether the input has `usual` shares, and a stage with `of_stage` has all of them.
+	bool Fits(idx_t usual, idx_t of_stage) const;
 };
 
 //! A database file that workers of other processes attach for reading.
@@ -108,6 +134,7 @@ struct SlicedScan {
 	idx_t width = 1;
 	//! The one file is a table, and its rows are ranges of row ids.
 	bool by_row_id = false;
+	Placement placement;
 	//! Only where workers attach it.
 	unique_ptr<DatabaseFile> database;
 
@@ -149,10 +176,13 @@ struct StageInput {
 	optional_idx stage;
 	optional_idx sent;
 	ReadMode mode = ReadMode::PARTITION;
-	//! Whether the rows have an order that what reads them has to see.
+	//! Whether what reads the rows sees the order in which they arrive.
 	bool ordered = false;
+	//! Not of mode ALL, which every share reads.
+	Placement placement {};
 
-	//! The relation that stands for the input in the SQL of the stage: merganser_stage_3, merganser_all_of_stage_3.
+	//! The relation that stands for the input in the SQL of the stage: merganser_stage_3, merganser_all_of_stage_3,
+	//! merganser_pieces_of_stage_3, merganser_stage_3_from_share_8.
 	string Name() const;
 };
 
@@ -169,8 +199,12 @@ struct Stage {
 	vector<LogicalType> types;
 	//! What the SQL delivers.
 	vector<LogicalType> sql_types;
-	//! Shares: it runs as so many tasks, or fewer.
+	//! It runs as so many tasks, or fewer.
 	idx_t tasks = 1;
+	//! What the tasks divide among them; more than `tasks` where branches of UNION ALL follow each other.
+	idx_t shares = 1;
+	//! The order in which its rows must come; each task writes them so, and task after task they are so.
+	RowOrder order;
 	//! Partitions of the exchange it writes.
 	idx_t partitions = 1;
 	idx_t estimated_rows = 0;

@@ -32,6 +32,7 @@ unique_ptr<QueryStages> StagePlanner::Plan(unique_ptr<LogicalOperator> plan, str
 	ConstantArguments::Restore(context, *plan);
 	plan->ResolveOperatorTypes();
 	root = plan;
+	needs = make_uniq<OrderNeeds>(context, *plan);
 	auto delivered = Cut(plan);
 	if (delivered.IsOneTask() && result->stages.empty()) {
 		reason =
@@ -79,6 +80,22 @@ idx_t StagePlanner::Bytes(LogicalOperator &op) {
 }
 
 Partitioning StagePlanner::Cut(Slot &op) {
+	auto need = needs->Of(*op);
+	auto required = needs->Required(*op);
+	auto name = op->GetName();
+	auto delivered = CutOperator(op);
+	needs->Set(*op, need);
+	if (delivered.IsOneTask()) {
+		// DuckDB's own operator, over inputs that come in the order they must.
+		delivered.order = required;
+	}
+	if (!delivered.order.Satisfies(required)) {
+		throw NotImplementedException("the order of the rows of %s, which the query shows, would be lost", name);
+	}
+	return delivered;
+}
+
+Partitioning StagePlanner::CutOperator(Slot &op) {
 	switch (op->type) {
 	case LogicalOperatorType::LOGICAL_GET:
 		return CutScan(op);
@@ -181,38 +198,27 @@ Partitioning StagePlanner::Hash(Slot &op, const Partitioning &delivered, vector<
 	return {Distribution::HASHED, std::move(columns)};
 }
 
-//! Whether the rows come in the order of an ORDER BY.
-static bool IsOrdered(const LogicalOperator &op) {
-	switch (op.type) {
-	case LogicalOperatorType::LOGICAL_ORDER_BY:
-	case LogicalOperatorType::LOGICAL_TOP_N:
-		return true;
-	case LogicalOperatorType::LOGICAL_PROJECTION:
-	case LogicalOperatorType::LOGICAL_FILTER:
-	case LogicalOperatorType::LOGICAL_LIMIT:
-		return IsOrdered(*op.children[0]);
-	default:
-		return false;
-	}
-}
-
 void StagePlanner::Exchange(Slot &op, const Partitioning &delivered, vector<unique_ptr<Expression>> keys, ReadMode mode,
                             const string &reason) {
+	auto need = needs->Of(*op);
 	auto exchange = dynamic_cast<LogicalExchange *>(op.get());
 	if (exchange && mode == ReadMode::ALL) {
 		exchange->input.mode = mode;
+		exchange->input.ordered = need == OrderNeed::STREAM;
 		return;
+	}
+	if (mode == ReadMode::PARTITION && keys.empty() && need != OrderNeed::NONE) {
+		mode = ReadMode::CONSECUTIVE;
 	}
 	op->ResolveOperatorTypes();
 	auto bindings = op->GetColumnBindings();
 	auto types = op->types;
 	auto rows = op->has_estimated_cardinality ? op->estimated_cardinality : op->EstimateCardinality(context);
-	auto ordered = mode == ReadMode::ALL && IsOrdered(*op);
 	auto &stage = AddStage(std::move(op), delivered, std::move(keys), mode == ReadMode::ALL ? 1 : tasks, reason);
 	StageInput input;
 	input.stage = stage.number;
 	input.mode = mode;
-	input.ordered = ordered;
+	input.ordered = need == OrderNeed::STREAM;
 	op = make_uniq<LogicalExchange>(std::move(input), std::move(bindings), std::move(types), stage.sql_types);
 	op->SetEstimatedCardinality(rows);
 	op->ResolveOperatorTypes();
@@ -251,6 +257,8 @@ Stage &StagePlanner::AddStage(Slot op, const Partitioning &delivered, vector<uni
 	}
 	stage->types = op->types;
 	stage->tasks = delivered.IsOneTask() ? 1 : tasks;
+	stage->shares = delivered.shares > 0 ? delivered.shares : stage->tasks;
+	stage->order = needs->Required(*op);
 	stage->partitions = partitions;
 	stage->estimated_rows =
 	    op->has_estimated_cardinality ? op->estimated_cardinality : op->EstimateCardinality(context);
@@ -261,6 +269,7 @@ Stage &StagePlanner::AddStage(Slot op, const Partitioning &delivered, vector<uni
 	stage->plan = std::move(op);
 	stage->number = result->stages.size() + 1;
 	CollectInputs(*stage->plan, *stage);
+	CheckPlacements(*stage);
 	ExportStage(context, *stage);
 	result->stages.push_back(std::move(stage));
 	return *result->stages.back();
@@ -282,6 +291,20 @@ void StagePlanner::RelyOnHash(LogicalOperator &op) {
 	}
 }
 
+//! A share that no task computes would be rows that are missing.
+void StagePlanner::CheckPlacements(const Stage &stage) const {
+	auto fit = true;
+	for (auto &scan : stage.scans) {
+		fit = fit && scan.placement.Fits(stage.tasks, stage.shares);
+	}
+	for (auto &input : stage.inputs) {
+		fit = fit && (input.mode == ReadMode::ALL || input.placement.Fits(stage.tasks, stage.shares));
+	}
+	if (!fit) {
+		throw NotImplementedException("the shares of the branches of UNION ALL do not fit their stage");
+	}
+}
+
 void StagePlanner::CollectInputs(LogicalOperator &op, Stage &stage) {
 	auto exchange = dynamic_cast<LogicalExchange *>(&op);
 	if (exchange) {
@@ -289,8 +312,11 @@ void StagePlanner::CollectInputs(LogicalOperator &op, Stage &stage) {
 		auto same = [&](const StageInput &input) {
 			return input.Name() == name;
 		};
-		if (std::none_of(stage.inputs.begin(), stage.inputs.end(), same)) {
+		auto known = std::find_if(stage.inputs.begin(), stage.inputs.end(), same);
+		if (known == stage.inputs.end()) {
 			stage.inputs.push_back(exchange->input);
+		} else {
+			known->ordered = known->ordered || exchange->input.ordered;
 		}
 	}
 	auto scan = sliced.find(&op);

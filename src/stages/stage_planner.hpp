@@ -13,16 +13,25 @@
 //   DISTINCT, EXCEPT, INTERSECT, window   rows hashed by the keys
 //   top N, LIMIT   first N of each task, then of all
 //   shared CTE     a stage of its own, computed once
-//   ORDER BY and everything else   all rows gathered in one task, with the reason
+//   ORDER BY       one range of the sort key for each task, by a sample; few rows in one task
+//   everything else   all rows gathered in one task, with the reason
+//
+// Which rows must come in which order is found before (order_needs.hpp). Each Cut… tells the order its rows come in; a
+// piece whose order is needed and not kept is an error, so that DuckDB runs the query alone:
+//   a scan, an exchange of rows without a key, a shared query   each share has the rows behind those of the one before
+//   UNION ALL      each branch has shares of its own, behind those of the branch before it
+//   hashed rows    come in their order in each task: enough for an aggregate by the keys
+//   gathered rows  are read task after task
 //
 // Sound because an operator over a part of its rows gives the part of its result that belongs to it, where rows that
 // meet (equal keys) are together and a side that every row must see is complete in each task. An operator not listed is
-// never cut. Limits: order without ORDER BY is kept for scans, filters and projections only; grouping sets, samples,
-// delim joins, recursive CTEs and positional joins run on one task.
+// never cut. Limits: rows that tie in ORDER BY come in any order; grouping sets, samples, delim joins, recursive CTEs
+// and positional joins run on one task.
 //===----------------------------------------------------------------------===//
 
 #pragma once
 
+#include "stages/order_needs.hpp"
 #include "stages/stage.hpp"
 
 #include "duckdb/optimizer/optimizer.hpp"
@@ -56,6 +65,7 @@ private:
 	//! The plan being cut; operators above a rewritten aggregate refer to its columns.
 	optional_ptr<unique_ptr<LogicalOperator>> root;
 	vector<unique_ptr<LogicalOperator>> sent_plans;
+	unique_ptr<OrderNeeds> needs;
 	idx_t input_bytes = 0;
 	//! Reasons for the piece of plan that is being built; they go to the next stage.
 	vector<string> pending_reasons;
@@ -72,7 +82,9 @@ private:
 
 	using Slot = unique_ptr<LogicalOperator>;
 
+	//! Cuts what is below `op`, and tells how the rows of `op` lie and come.
 	Partitioning Cut(Slot &op);
+	Partitioning CutOperator(Slot &op);
 	Partitioning CutScan(Slot &op);
 	Partitioning ReadSlices(LogicalGet &get, SlicedScan scan);
 	Partitioning CutUnary(Slot &op);
@@ -86,6 +98,7 @@ private:
 	Partitioning CutTopN(Slot &op);
 	Partitioning CutLimit(Slot &op);
 	Partitioning CutJoin(Slot &op);
+	Partitioning KeepOrderOfLeftSide(Slot &op, const Partitioning &left, const Partitioning &right);
 	Partitioning HashBothSides(Slot &op, const Partitioning &left, const Partitioning &right,
 	                           vector<unique_ptr<Expression>> left_keys, vector<unique_ptr<Expression>> right_keys);
 	//! Hashes both sides of a join, first the one that may turn out to be small.
@@ -104,6 +117,8 @@ private:
 	bool MayRepeat(const LogicalOperator &op);
 	void Repeat(Slot &op);
 	Partitioning CutUnion(Slot &op);
+	//! Moves the shares of what is read in a branch of UNION ALL behind those of the branches before it.
+	void Place(LogicalOperator &op, idx_t first);
 	Partitioning CutSetOperation(Slot &op);
 	Partitioning CutSharedQuery(Slot &op);
 	Partitioning CutSharedReference(Slot &op);
@@ -130,6 +145,8 @@ private:
 	Slot WithKeys(Slot op, vector<unique_ptr<Expression>> keys, vector<idx_t> &positions);
 	void Send(Slot &op, ReadMode mode);
 	void CollectInputs(LogicalOperator &op, Stage &stage);
+	//! Throws where a stage has not all shares of what it reads.
+	void CheckPlacements(const Stage &stage) const;
 	bool IsSelfContained(LogicalOperator &op);
 	idx_t Bytes(LogicalOperator &op);
 };

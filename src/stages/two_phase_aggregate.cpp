@@ -73,6 +73,15 @@ bool TwoPhaseAggregate::IsPossible(const LogicalAggregate &aggregate) {
 	return true;
 }
 
+//! DuckDB takes every function for dependent on the order that does not say otherwise.
+bool TwoPhaseAggregate::SeesOrder(const BoundAggregateFunction &function, idx_t arguments) {
+	static const unordered_set<string> others {"approx_count_distinct", "corr", "covar_pop", "covar_samp"};
+	auto name = function.GetName().GetIdentifierName();
+	auto takes_first = name == "first" || name == "any_value";
+	return function.GetOrderDependent() == AggregateOrderDependent::ORDER_DEPENDENT && !others.count(name) &&
+	       (takes_first || !IsListed(name, arguments));
+}
+
 reference<LogicalOperator> TwoPhaseAggregate::Split(ClientContext &context, Binder &binder,
                                                     unique_ptr<LogicalOperator> &root,
                                                     unique_ptr<LogicalOperator> &op) {

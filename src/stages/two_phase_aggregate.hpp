@@ -17,12 +17,16 @@
 
 #include "settings.hpp"
 
+#include "duckdb/function/aggregate_function.hpp"
 #include "duckdb/planner/operator/logical_aggregate.hpp"
 
 namespace merganser {
 
 struct TwoPhaseAggregate {
 	static bool IsPossible(const LogicalAggregate &aggregate);
+	//! Whether the result of so many arguments depends on the order of the rows, but for the rounding of floating-point
+	//! numbers.
+	static bool SeesOrder(const BoundAggregateFunction &function, idx_t arguments);
 	//! Replaces the aggregate `op` inside the plan `root`. Returns the combining aggregate; its child is the partial
 	//! one.
 	static reference<LogicalOperator> Split(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator> &root,

@@ -25,6 +25,7 @@ struct Stages {
 		auto stage = make_uniq<Stage>();
 		stage->number = query->stages.size() + 1;
 		stage->tasks = shares;
+		stage->shares = shares;
 		stage->partitions = shares;
 		stage->inputs = std::move(inputs);
 		auto statements = database.connection.ExtractStatements(sql);
@@ -221,6 +222,78 @@ TEST_CASE("A stage is as repeatable as what it computes and as those that read i
 	REQUIRE(stage.IsRepeatable());
 	stage.needed = Repeatability::Level::ROWS_IN_ORDER;
 	REQUIRE_FALSE(stage.IsRepeatable());
+}
+
+namespace {
+
+//! Stage 3 reads stage 1, hashed, in its first four shares and even pieces of stage 2 in the others; at most four
+//! tasks.
+struct TwoBranches {
+	TwoBranches() : stages(4) {
+		stages.Add("SELECT 1 AS c0", {});
+		stages.Add("SELECT 2 AS c0", {});
+		auto first = Reads(1);
+		first.placement.count = 4;
+		auto second = Reads(2, ReadMode::CONSECUTIVE);
+		second.placement = {4, 4};
+		stages.Add("SELECT 1 AS c0", {first, second}).shares = 8;
+	}
+
+	//! What each task reads of the first and of the second branch.
+	vector<string> Read(idx_t task_bytes) {
+		StageTasks tasks(stages.query, task_bytes);
+		tasks.StageEnds(1, {100, 100, 100, 100});
+		tasks.StageEnds(2, {400});
+		vector<string> result;
+		for (idx_t task = 0; task < tasks.Decide(3).tasks.size(); task++) {
+			auto sql = Text(tasks.Sql(3, task));
+			result.push_back(sql.substr(0, sql.find(" FROM (SELECT 1")));
+		}
+		return result;
+	}
+
+	Stages stages;
+};
+
+string Reads(const string &first, const string &second) {
+	return "COPY (WITH merganser_stage_1 AS NOT MATERIALIZED (FROM system.main.merganser_exchange(<merganser_stage_1>, "
+	       "identities := <identities of merganser_stage_1>" +
+	       first +
+	       "), merganser_pieces_of_stage_2_from_share_4 AS NOT MATERIALIZED (FROM "
+	       "system.main.merganser_exchange(<merganser_pieces_of_stage_2_from_share_4>, "
+	       "identities := <identities of merganser_pieces_of_stage_2_from_share_4>" +
+	       second + ")";
+}
+
+} // namespace
+
+TEST_CASE("The shares of one branch lie behind those of the branch before it", "[stage_tasks]") {
+	vector<string> two_shares_each {
+	    Reads(", partitions := [0, 1])", ") WHERE false"), Reads(", partitions := [2, 3])", ") WHERE false"),
+	    Reads(") WHERE false", ", consecutive := [0, 2, 4])"), Reads(") WHERE false", ", consecutive := [2, 4, 4])")};
+	REQUIRE(TwoBranches().Read(0) == two_shares_each);
+	// however small the bytes of a task shall be, no more tasks than the stage may have
+	REQUIRE(TwoBranches().Read(1).size() <= 4);
+	REQUIRE(TwoBranches().Read(10000) == vector<string> {Reads(")", ")")});
+}
+
+TEST_CASE("An input in its place has the shares of its branch", "[stage_tasks]") {
+	Placement branch {3, 4};
+	REQUIRE(branch.Of({0, 3}, 9).Count() == 0);
+	REQUIRE(branch.Of({7, 9}, 9).Count() == 0);
+	auto part = branch.Of({2, 5}, 9);
+	REQUIRE(part.first == 0);
+	REQUIRE(part.last == 2);
+	auto rest = branch.Of({5, 9}, 9);
+	REQUIRE(rest.first == 2);
+	REQUIRE(rest.last == 4);
+	auto everywhere = Placement().Of({2, 5}, 9);
+	REQUIRE(everywhere.first == 2);
+	REQUIRE(everywhere.last == 5);
+	REQUIRE(branch.Fits(4, 7));
+	REQUIRE_FALSE(branch.Fits(4, 6));
+	REQUIRE(Placement().Fits(4, 4));
+	REQUIRE_FALSE(Placement().Fits(4, 8));
 }
 
 } // namespace merganser

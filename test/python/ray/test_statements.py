@@ -39,6 +39,20 @@ def test_create_insert_copy(session, tmp_path):
     assert session.execute(f"SELECT count(*), sum(s) FROM '{tmp_path}/copied.parquet'").fetchall() == [(3, 49995000)]
 
 
+def test_rows_come_in_their_order(session):
+    query = """WITH c AS MATERIALIZED (SELECT i FROM t ORDER BY i DESC)
+        SELECT i FROM c UNION ALL SELECT i FROM t UNION ALL SELECT 12345 UNION ALL SELECT -i FROM c"""
+    stages = session.execute("SELECT max(tasks), string_agg(reason) FROM merganser_stages($1)", [query]).fetchall()
+    assert stages[0][0] > 1
+    assert "one after another" in stages[0][1]
+    falling = list(range(9999, -1, -1))
+    expected = [*falling, *range(10000), 12345, *(-i for i in falling)]
+    assert [row[0] for row in session.execute(query).fetchall()] == expected
+    assert session.execute(f"SELECT list(i) FROM ({query} LIMIT 300 OFFSET 19900)").fetchall() == [
+        (expected[19900:20200],)
+    ]
+
+
 def test_rows_of_the_session(session):
     session.execute("CREATE TEMP TABLE keys AS SELECT 1::BIGINT AS g")
     session.execute("BEGIN")
