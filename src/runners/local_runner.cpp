@@ -151,6 +151,16 @@ private:
 	ErrorData error;
 };
 
+std::thread StartThread(std::function<void()> work) {
+	try {
+		return std::thread(std::move(work));
+	} catch (const std::system_error &error) {
+		throw IOException("Cannot start a thread for a stage: %s. Raise the limit of processes (ulimit -u), or SET "
+		                  "merganser_slots to fewer tasks at a time",
+		                  error.what());
+	}
+}
+
 } // namespace
 
 LocalRunner::LocalRunner(QueryRun run_p)
@@ -167,7 +177,7 @@ LocalRunner::~LocalRunner() {
 }
 
 void LocalRunner::Start(std::function<void()> on_end) {
-	thread = std::thread([this, on_end = std::move(on_end)]() {
+	thread = StartThread([this, on_end = std::move(on_end)]() {
 		try {
 			RunStages();
 		} catch (std::exception &exception) {
@@ -285,7 +295,13 @@ vector<string> LocalRunner::RunTasks(const Stage &stage, const StageDecision &de
 	};
 	vector<std::thread> threads;
 	for (idx_t of_thread = 0; of_thread < thread_count; of_thread++) {
-		threads.emplace_back(work, of_thread);
+		try {
+			threads.push_back(StartThread([&work, of_thread]() { work(of_thread); }));
+		} catch (std::exception &exception) {
+			// those that have started still use the stage: it fails when they have ended
+			stage_run.Fail(ErrorData(exception));
+			stage_run.ThreadEnds();
+		}
 	}
 	while (!stage_run.WaitForEnd()) {
 		if (stopped || context.IsInterrupted()) {

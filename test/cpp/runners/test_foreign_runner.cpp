@@ -77,6 +77,10 @@ public:
 	bool FileExists(const duckdb::string &path, duckdb::optional_ptr<duckdb::FileOpener> opener) override {
 		return duckdb::LocalFileSystem::FileExists(path.substr(7), opener);
 	}
+	duckdb::optional<duckdb::FileMetadata> GetStatsIfExists(const duckdb::OpenFileInfo &file,
+	                                                        duckdb::optional_ptr<duckdb::FileOpener> opener) override {
+		return duckdb::LocalFileSystem::GetStatsIfExists(duckdb::OpenFileInfo(file.path.substr(7)), opener);
+	}
 
 protected:
 	duckdb::unique_ptr<duckdb::MultiFileList> GlobFilesExtended(const duckdb::string &path,
