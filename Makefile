@@ -8,7 +8,7 @@ CPP       := $(shell find src test -name '*.cpp' -o -name '*.hpp')
 CONFIGURE := -DCMAKE_BUILD_TYPE=Release
 
 .PHONY: build venv demo bench test test-programs test-cpp test-python test-ray test-slow goldens \
-        lint format tidy wheel sanitize release clean
+        lint format tidy wheel sanitize sanitize-threads release clean
 
 build: $(BUILD)/build.ninja
 	$(BIN)/ninja -C $(BUILD)
@@ -79,13 +79,16 @@ format: $(VENV)/ready
 release: $(VENV)/ready
 	nice $(BIN)/python scripts/build_release.py
 
-# The fast lane under the address and undefined-behaviour sanitizers.
-sanitize: SANITIZED := build/sanitize
-sanitize: test-programs
-	$(MAKE) BUILD=$(SANITIZED) build \
-	  CONFIGURE="-DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO='-O1 -g1 -DNDEBUG' -DMERGANSER_SANITIZE=ON"
-	$(BIN)/ninja -C $(SANITIZED) merganser_test
-	$(BIN)/python scripts/run_sanitized.py $(SANITIZED)
+# The fast lane under the address and undefined-behaviour sanitizers; what runs in several threads under the thread sanitizer.
+sanitize: SANITIZER := address
+sanitize: SANITIZERS := address,undefined
+sanitize-threads: SANITIZER := thread
+sanitize-threads: SANITIZERS := thread
+sanitize sanitize-threads: test-programs
+	$(MAKE) BUILD=build/$(SANITIZER) build \
+	  CONFIGURE="-DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO='-O1 -g1 -DNDEBUG' -DMERGANSER_SANITIZE=$(SANITIZERS) -DMERGANSER_INTO_PACKAGE=OFF"
+	$(BIN)/ninja -C build/$(SANITIZER) merganser_test
+	$(BIN)/python scripts/run_sanitized.py build/$(SANITIZER) $(SANITIZER)
 
 clean:
 	rm -rf build python/merganser/merganser.duckdb_extension

@@ -49,11 +49,14 @@ set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/src/exchange/exchange_co
   INCLUDE_DIRECTORIES ${DUCKDB_SOURCE}/third_party/lz4)
 target_precompile_headers(merganser_objects PRIVATE ${MERGANSER_INCLUDE}/precompiled.hpp)
 
-option(MERGANSER_SANITIZE "Build with the address and undefined-behaviour sanitizers" OFF)
+option(MERGANSER_INTO_PACKAGE "Copy the extension into python/merganser, where merganser.connect() finds it" ON)
+set(MERGANSER_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread; empty for none")
 if(MERGANSER_SANITIZE)
-  target_compile_options(merganser_objects PUBLIC -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-sanitize=vptr
-    -Wno-maybe-uninitialized)
-  target_link_options(merganser_objects PUBLIC -fsanitize=address,undefined)
+  target_compile_options(merganser_objects PUBLIC -fsanitize=${MERGANSER_SANITIZE} -Wno-maybe-uninitialized)
+  target_link_options(merganser_objects PUBLIC -fsanitize=${MERGANSER_SANITIZE})
+endif()
+if(MERGANSER_SANITIZE MATCHES undefined)
+  target_compile_options(merganser_objects PUBLIC -fno-sanitize-recover=undefined -fno-sanitize=vptr)
 endif()
 
 # DuckDB loads a shared object only with its 512-byte footer at the end, which stripping or re-linking would lose; so it is
@@ -76,7 +79,7 @@ make_loadable(merganser ${PROJECT_VERSION})
 if(SKBUILD)
   set_target_properties(merganser PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/merganser.duckdb_extension DESTINATION merganser COMPONENT wheel)
-elseif(NOT MERGANSER_SANITIZE)
+elseif(MERGANSER_INTO_PACKAGE)
   add_custom_command(TARGET merganser POST_BUILD
     COMMAND ${CMAKE_COMMAND} -E copy_if_different ${CMAKE_CURRENT_BINARY_DIR}/merganser.duckdb_extension
             ${CMAKE_CURRENT_SOURCE_DIR}/python/merganser/merganser.duckdb_extension)

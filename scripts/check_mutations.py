@@ -1,0 +1,261 @@
+"""Remove each guard, verification and order check of ours in turn, and see a test fail.
+
+usage: check_mutations.py [--list] [NAME ...]
+
+A check that no test misses is not held by the tests, whatever they assert. Each mutation in MUTATIONS takes one check
+out of a source file, builds that file into a build of its own (build/mutated) and runs the tests named beside it: one
+of them has to fail. The source is put back after each; a file that has changes of yours is not touched. A mutation
+whose text is no longer in its file is an error, so that the table follows the code.
+
+Not part of `make test`: a mutation takes about a minute.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from built_once import ROOT
+from rich.console import Console
+from rich.table import Table
+
+BUILD = ROOT / "build" / "mutated"
+EXTENSION = BUILD / "merganser.duckdb_extension"
+
+
+@dataclass(frozen=True)
+class Mutation:
+    #: What is no longer checked.
+    name: str
+    path: str
+    #: Stands in the file exactly once.
+    text: str
+    replacement: str
+    #: Arguments of pytest; with `cpp` a tag of the C++ tests.
+    tests: tuple[str, ...]
+    cpp: str = ""
+
+
+LATE = "test/sql/late_materialization"
+GROUPING = ("test/sql/grouping", "test/python/grouping/test_random_orders.py")
+STAGES = "test/python/stages"
+
+MUTATIONS = [
+    Mutation(
+        "a row of the join-back comes twice",
+        "src/late_materialization/join_back_guard.cpp",
+        "if (gstate.seen[number]) {",
+        "if (false) {",
+        (LATE,),
+    ),
+    Mutation(
+        "a row finds none in the join-back",
+        "src/late_materialization/join_back_guard.cpp",
+        "if (gstate.seen_count != expected) {",
+        "if (false) {",
+        (LATE,),
+    ),
+    Mutation(
+        "a declared key has duplicates",
+        "src/late_materialization/key_check.cpp",
+        "if (counts[format.sel->get_index(i)] > 1) {",
+        "if (false) {",
+        (LATE, f"{STAGES}/test_late_materialization.py"),
+    ),
+    Mutation(
+        "a declared key is NULL",
+        "src/late_materialization/key_check.cpp",
+        "if (!format.validity.RowIsValid(format.sel->get_index(i))) {",
+        "if (false) {",
+        (LATE,),
+    ),
+    Mutation(
+        "filters below a call hold rows back",
+        "src/grouping/hold_nothing_back.cpp",
+        "		top.Cast<PhysicalFilter>().caching_supported = false;",
+        "		top.Cast<PhysicalFilter>().caching_supported = true;",
+        GROUPING,
+    ),
+    Mutation(
+        "rows of a call are out of order",
+        "src/grouping/input_verification.cpp",
+        "	if (row.IsValid()) {",
+        "	if (false) {",
+        ("test/sql/grouping",),
+    ),
+    Mutation(
+        "a partition comes again",
+        "src/grouping/input_verification.cpp",
+        "		if (before) {",
+        "		if (false) {",
+        ("test/sql/grouping",),
+    ),
+    Mutation(
+        "a partition goes on in another region",
+        "src/grouping/input_verification.cpp",
+        "		if (continues && region.IsValid() && region != Region()) {",
+        "		if (false) {",
+        ("test/sql/grouping",),
+    ),
+    Mutation(
+        "a block of an exchange file is damaged",
+        "src/exchange/exchange_file.cpp",
+        "	if (Checksum(buffer.data(), block.length) != block.checksum) {",
+        "	if (false) {",
+        ("test/python/exchange",),
+    ),
+    Mutation(
+        "the index of an exchange file is damaged",
+        "src/exchange/exchange_file.cpp",
+        "	if (Checksum(buffer.data(), length) != footer[1]) {",
+        "	if (false) {",
+        ("test/python/exchange",),
+    ),
+    Mutation(
+        "an exchange file is of another attempt",
+        "src/exchange/exchange_file.cpp",
+        "	if (identity != expected) {",
+        "	if (false) {",
+        ("test/sql/exchange", "test/python/exchange"),
+        "[lost_files]",
+    ),
+    Mutation(
+        "a file is replaced before a task opens it",
+        "src/stages/slice_scan.cpp",
+        "		version.Check(context);",
+        "		version.Text();",
+        (f"{STAGES}/test_input_files.py",),
+    ),
+    Mutation(
+        "a file is replaced while a task reads it",
+        "src/exchange/exchange_copy.cpp",
+        "	OpenedFiles::Check(context); // only now: rows of another version must not count",
+        "",
+        (f"{STAGES}/test_input_files.py",),
+    ),
+    Mutation(
+        "a stage returns other types than planned",
+        "src/stages/stage_check.cpp",
+        "		if (i >= types.size() || types[i] != stage.sql_types[i]) {",
+        "		if (false) {",
+        (f"{STAGES}/test_declines.py", f"{STAGES}/test_names_of_the_user.py"),
+    ),
+    Mutation(
+        "another COPY writes the folder",
+        "src/publishing/output_folder.cpp",
+        "	if (!lock.IsHeld() || (IsOfAnotherMachine(place) && !FolderLock::IsOld(place))) {",
+        "	if (false) {",
+        ("test/python/publishing",),
+    ),
+    Mutation(
+        "an exchange folder belongs to another user",
+        "src/runners/process_folder.cpp",
+        "	if (!is_private) {",
+        "	if (false) {",
+        (f"{STAGES}/test_exchange_folders.py",),
+    ),
+    Mutation(
+        "folders of living processes are removed",
+        "src/runners/process_folder.cpp",
+        "		if (lock.IsHeld()) {",
+        "		if (true) {",
+        (f"{STAGES}/test_exchange_folders.py",),
+    ),
+]
+
+
+@contextmanager
+def mutated(mutation: Mutation):
+    path = ROOT / mutation.path
+    source = path.read_text()
+    if source.count(mutation.text) != 1:
+        raise SystemExit(f"{mutation.name}: its text stands {source.count(mutation.text)} times in {mutation.path}")
+    path.write_text(source.replace(mutation.text, mutation.replacement))
+    try:
+        yield
+    finally:
+        path.write_text(source)
+
+
+def build(*targets: str) -> None:
+    ninja = [Path(sys.executable).parent / "ninja", "-C", BUILD, *targets]
+    done = subprocess.run(ninja, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"the mutated source does not build:\n{done.stdout[-3000:]}")
+
+
+def fails(mutation: Mutation) -> bool:
+    variables = os.environ | {"MERGANSER_EXTENSION": str(EXTENSION)}
+    commands = []
+    if mutation.cpp:
+        build("merganser_test")
+        commands.append(["test/cpp/run.py", str(BUILD / "merganser_test.so"), mutation.cpp])
+    if mutation.tests:
+        commands.append(["-m", "pytest", "-x", "--quiet", "-p", "no:cacheprovider", *mutation.tests])
+    codes = [
+        subprocess.run([sys.executable, *command], cwd=ROOT, env=variables, capture_output=True, check=False).returncode
+        for command in commands
+    ]
+    # pytest: 1 is a failed test, 5 that none was run
+    if 5 in codes or 4 in codes:
+        raise SystemExit(f"{mutation.name}: none of its tests was run")
+    return any(codes)
+
+
+def refuse_changed_files(mutations: list[Mutation]) -> None:
+    paths = sorted({mutation.path for mutation in mutations})
+    changed = subprocess.run(
+        ["git", "status", "--porcelain", *paths], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    if changed.stdout:
+        raise SystemExit("commit these first, they would be rewritten:\n" + changed.stdout)
+
+
+def configure() -> None:
+    cmake = [
+        Path(sys.executable).parent / "cmake",
+        "-S",
+        ROOT,
+        "-B",
+        BUILD,
+        "-G",
+        "Ninja",
+        "-DMERGANSER_INTO_PACKAGE=OFF",
+    ]
+    subprocess.run([*cmake, f"-DPython_EXECUTABLE={sys.executable}"], check=True, capture_output=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="mutations whose names contain one of these words; all by default")
+    parser.add_argument("--list", action="store_true", help="print the names and end")
+    arguments = parser.parse_args()
+    chosen = [m for m in MUTATIONS if not arguments.names or any(word in m.name for word in arguments.names)]
+    if arguments.list:
+        print("\n".join(mutation.name for mutation in chosen))
+        return 0
+    refuse_changed_files(chosen)
+    configure()
+    build()
+    survivors = []
+    table = Table("check taken out", "tests")
+    for mutation in chosen:
+        with mutated(mutation):
+            build()
+            caught = fails(mutation)
+        print(f"{mutation.name}: {'a test fails' if caught else 'NO TEST FAILS'}", flush=True)
+        table.add_row(mutation.name, "fail" if caught else "[bold red]pass[/]")
+        if not caught:
+            survivors.append(mutation.name)
+    build()
+    Console().print(table)
+    print(json.dumps({"mutations": len(chosen), "not_noticed": survivors}))
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
