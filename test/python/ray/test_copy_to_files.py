@@ -1,6 +1,7 @@
 """COPY to a folder from the workers of a cluster: all or nothing, whatever happens to tasks and workers."""
 
 import json
+import shutil
 import threading
 from pathlib import Path
 
@@ -96,14 +97,13 @@ def test_a_folder_the_workers_do_not_see(session, out, within, monkeypatch):
 
     def start_without_folder(query) -> None:
         start(query)
-        for staging in out.parent.glob(".written.*"):
-            staging.rename(staging.with_name("elsewhere"))
+        (out.parent / ".written.merganser").rename(out.parent / "elsewhere")
 
     monkeypatch.setattr(query_module.Query, "start", start_without_folder)
     session.execute("SET merganser_task_attempts = 2")
     with pytest.raises(duckdb.IOException, match="Every worker must see .*SET merganser_exchange_shared = false"):
         within(60, session.execute(copy(ROWS, out, "PARTITION_BY (g)")).fetchall)
-    (out.parent / "elsewhere").rmdir()
+    shutil.rmtree(out.parent / "elsewhere")
 
 
 def test_without_shared_storage_the_session_writes(session, out, within):
