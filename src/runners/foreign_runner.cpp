@@ -8,7 +8,6 @@
 
 #include "yyjson.hpp"
 
-#include <atomic>
 #include <mutex>
 
 using namespace duckdb_yyjson; // NOLINT
@@ -17,20 +16,25 @@ namespace merganser {
 
 class ForeignQuery {
 public:
-	ForeignQuery(unique_ptr<StageTasks> tasks, string secrets, std::function<void()> on_end)
-	    : secrets(std::move(secrets)), tasks(std::move(tasks)), on_end(std::move(on_end)) {
+	ForeignQuery(const ClientContext &session, unique_ptr<StageTasks> tasks, string secrets,
+	             std::function<void()> on_end)
+	    : secrets(std::move(secrets)), session(session), tasks(std::move(tasks)), on_end(std::move(on_end)) {
 	}
 
 	const string secrets;
 
-	bool IsCancelled() const {
-		return cancelled;
+	//! The session does not look at the time while it waits; its runner does, whenever it asks.
+	bool IsCancelled() {
+		std::lock_guard<std::mutex> guard(lock);
+		if (session && StageRunner::MustEnd(*session)) {
+			TellEnd();
+			Forget();
+		}
+		return !session;
 	}
 	void Cancel() {
 		std::lock_guard<std::mutex> guard(lock);
-		cancelled = true;
-		on_end = nullptr;
-		tasks.reset();
+		Forget();
 	}
 	string TasksOf(idx_t stage) {
 		std::lock_guard<std::mutex> guard(lock);
@@ -45,9 +49,7 @@ public:
 	void End(string outcome_p) {
 		std::lock_guard<std::mutex> guard(lock);
 		outcome = std::move(outcome_p);
-		if (on_end) {
-			on_end();
-		}
+		TellEnd();
 	}
 	string Outcome() {
 		std::lock_guard<std::mutex> guard(lock);
@@ -56,10 +58,23 @@ public:
 
 private:
 	std::mutex lock;
-	std::atomic<bool> cancelled {false};
+	//! None once nobody waits any more.
+	optional_ptr<const ClientContext> session;
 	unique_ptr<StageTasks> tasks;
 	std::function<void()> on_end;
 	string outcome;
+
+	void TellEnd() {
+		if (on_end) {
+			on_end();
+		}
+		on_end = nullptr;
+	}
+	void Forget() {
+		session = nullptr;
+		on_end = nullptr;
+		tasks.reset();
+	}
 };
 
 namespace {
@@ -144,11 +159,12 @@ void ForeignRunner::Start(std::function<void()> on_end) {
 	tasks->RowsAreSent(FileSystem::GetFileSystem(run.context), run.sent_files);
 	auto plan = PlanDocument::Write(name, run, *tasks);
 	auto secrets = SessionSecrets::Needed(run.context, *run.stages);
-	query = make_shared_ptr<ForeignQuery>(std::move(tasks), std::move(secrets), std::move(on_end));
+	query = make_shared_ptr<ForeignQuery>(run.context, std::move(tasks), std::move(secrets), std::move(on_end));
 	submit(plan.c_str(), Providers::Get().Add(query));
 }
 
 vector<ExchangeFileName> ForeignRunner::Finish() {
+	run.context.BlockingInterruptCheck();
 	auto text = query->Outcome();
 	unique_ptr<yyjson_doc, void (*)(yyjson_doc *)> document(yyjson_read(text.c_str(), text.size(), 0), yyjson_doc_free);
 	auto root = yyjson_doc_get_root(document.get());

@@ -189,7 +189,7 @@ void LocalRunner::Start(std::function<void()> on_end) {
 
 vector<ExchangeFileName> LocalRunner::Finish() {
 	thread.join();
-	context.InterruptCheck();
+	context.BlockingInterruptCheck();
 	if (error.HasError()) {
 		error.Throw();
 	}
@@ -304,7 +304,7 @@ vector<string> LocalRunner::RunTasks(const Stage &stage, const StageDecision &de
 		}
 	}
 	while (!stage_run.WaitForEnd()) {
-		if (stopped || context.IsInterrupted()) {
+		if (stopped || MustEnd(context)) {
 			stage_run.Stop();
 		}
 	}

@@ -13,4 +13,13 @@ unique_ptr<StageRunner> StageRunner::Make(QueryRun run) {
 	return make_uniq<ForeignRunner>(name, std::move(run));
 }
 
+bool StageRunner::MustEnd(const ClientContext &context) {
+	try {
+		context.BlockingInterruptCheck();
+	} catch (const InterruptException &) {
+		return true; // Finish throws it
+	}
+	return false;
+}
+
 } // namespace merganser

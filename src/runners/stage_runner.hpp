@@ -35,6 +35,8 @@ public:
 
 	//! The runner the setting merganser_runner names.
 	static unique_ptr<StageRunner> Make(QueryRun run);
+	//! Whether the session was interrupted, or its max_execution_time is over.
+	static bool MustEnd(const ClientContext &context);
 
 	//! Starts and returns. `on_end` is called once, from any thread, when Finish will not wait any more.
 	virtual void Start(std::function<void()> on_end) = 0;

@@ -129,6 +129,15 @@ def test_function_of_the_session(session):
     assert reason == "the function twice was registered in this process only"
 
 
+def test_the_time_limit_of_the_session_ends_a_query(session, within):
+    query = "SELECT g, sum(length(repeat(md5(i::VARCHAR), 30000))) FROM t GROUP BY g"
+    session.execute("SET max_execution_time = 200")
+    with pytest.raises(duckdb.InterruptException, match="exceeded maximum execution time"):
+        within(20, session.execute(query).fetchall)
+    session.execute("SET max_execution_time = 0")
+    assert len(session.execute("SELECT g, count(*) FROM t GROUP BY g").fetchall()) == 3
+
+
 def test_several_queries_at_once(session, within):
     results: dict[int, list] = {}
 

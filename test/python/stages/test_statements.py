@@ -105,6 +105,15 @@ def test_control_c(staged, exchanges):
     assert sorted(staged.execute(QUERY).fetchall()) == EXPECTED
 
 
+def test_the_time_limit_of_the_session_ends_a_query(staged, exchanges):
+    staged.execute("SET max_execution_time = 300")
+    with pytest.raises(duckdb.InterruptException, match="exceeded maximum execution time"):
+        staged.execute("SELECT count(*) FROM t a, t b, t c, t d WHERE a.i + b.i + c.i + d.i = -1").fetchall()
+    assert list(exchanges.iterdir()) == []
+    staged.execute("SET max_execution_time = 0")
+    assert sorted(staged.execute(QUERY).fetchall()) == EXPECTED
+
+
 def test_a_query_too_small(staged):
     staged.execute("SET merganser_distribute_min_bytes = 1000000000")
     rows = staged.execute("SELECT tasks, reason FROM merganser_stages($1)", [QUERY]).fetchall()
