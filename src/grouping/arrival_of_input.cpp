@@ -48,12 +48,12 @@ private:
 		case LogicalOperatorType::LOGICAL_TOP_N:
 		case LogicalOperatorType::LOGICAL_DUMMY_SCAN:
 		case LogicalOperatorType::LOGICAL_EMPTY_RESULT:
-			return {ArrivalOrderKind::FIXED, ""};
+			return {RowOrder::Kind::SORTED, ""};
 		case LogicalOperatorType::LOGICAL_EXPRESSION_GET:
 		case LogicalOperatorType::LOGICAL_CHUNK_GET:
-			return {ArrivalOrderKind::AS_PRODUCED, ""};
+			return {RowOrder::Kind::AS_PRODUCED, ""};
 		case LogicalOperatorType::LOGICAL_AGGREGATE_AND_GROUP_BY:
-			return IsOneRow(op.Cast<LogicalAggregate>()) ? ArrivalOrder {ArrivalOrderKind::FIXED, ""}
+			return IsOneRow(op.Cast<LogicalAggregate>()) ? ArrivalOrder {RowOrder::Kind::SORTED, ""}
 			                                             : ArrivalOrder::LostBy("GROUP BY");
 		case LogicalOperatorType::LOGICAL_WINDOW:
 			return KeepsRows(op) ? below[0] : ArrivalOrder::LostBy(op.GetName());
@@ -73,7 +73,7 @@ private:
 	}
 
 	static ArrivalOrder OfScan(const LogicalGet &get, const vector<ArrivalOrder> &below) {
-		ArrivalOrder result {ArrivalOrderKind::AS_PRODUCED, ""};
+		ArrivalOrder result {RowOrder::Kind::AS_PRODUCED, ""};
 		if (get.function.order_preservation_type == OrderPreservationType::NO_ORDER) {
 			return ArrivalOrder::LostBy(get.function.GetName().GetIdentifierName());
 		}
@@ -113,7 +113,7 @@ private:
 		}
 		if (call.HasOrder()) {
 			// partitions come in any order
-			return call.partition_columns.empty() ? ArrivalOrder {ArrivalOrderKind::FIXED, ""}
+			return call.partition_columns.empty() ? ArrivalOrder {RowOrder::Kind::SORTED, ""}
 			                                      : ArrivalOrder::LostBy(definition.name);
 		}
 		// with ORDER BY of partition columns alone, all rows of a partition tie
@@ -124,7 +124,7 @@ private:
 	}
 
 	[[noreturn]] void Refuse(const LogicalTableFunction &call, const ArrivalOrder &input) const {
-		auto problem = input.kind == ArrivalOrderKind::NONE
+		auto problem = input.kind == RowOrder::Kind::NONE
 		                   ? input.lost_by + " gives its rows in no fixed order"
 		                   : "preserve_insertion_order is off, so that its rows come in no fixed order";
 		throw BinderException("%s: its result depends on the order of the rows, and %s. Add ORDER BY to the table "

@@ -87,7 +87,7 @@ Partitioning StagePlanner::CutTableFunction(Slot &op) {
 		auto delivered = Cut(op->children[0]);
 		return ThroughFunction(function, std::move(delivered));
 	}
-	if (!function.HasOrder() && function.arrival && function.arrival->kind != ArrivalOrderKind::NONE) {
+	if (!function.HasOrder() && function.arrival && function.arrival->kind != RowOrder::Kind::NONE) {
 		auto reason = function.definition.name + " without ORDER BY takes rows in the order they are produced in";
 		if (ReadsOneOf(shared, *op)) {
 			throw NotImplementedException("%s, which a shared query does not keep in stages", reason);
