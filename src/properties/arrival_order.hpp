@@ -3,8 +3,8 @@
 //
 // properties/arrival_order.hpp
 //
-// In which order all rows of a piece of plan arrive where no ORDER BY asks for one, and who lost it. The kinds are those
-// of row_order.hpp:
+// In which order all rows of a piece of plan arrive where no ORDER BY asks for one, and who lost it. The kinds are
+// those of row_order.hpp:
 //   NONE          any, and another one at the next run: what hashes, joins or exchanges rows between threads gives
 //   AS_PRODUCED   that of the files, tables and branches below, one after the other: what DuckDB keeps at every number
 //                of threads while preserve_insertion_order is on
