@@ -69,8 +69,8 @@ MUTATIONS = [
     Mutation(
         "filters below a call hold rows back",
         "src/grouping/hold_nothing_back.cpp",
-        "		top.Cast<PhysicalFilter>().caching_supported = false;",
-        "		top.Cast<PhysicalFilter>().caching_supported = true;",
+        "		op.Cast<PhysicalFilter>().caching_supported = false;",
+        "		op.Cast<PhysicalFilter>().caching_supported = true;",
         GROUPING,
     ),
     Mutation(
