@@ -8,8 +8,8 @@ threads of ours, or of DuckDB in our operators, meet: the C++ tests and those of
 Python and DuckDB's module are not instrumented, so the sanitizers' libraries are loaded ahead of them, and containers
 that cross the border cannot be checked for overflow. Leaks count where our code is on the allocation's stack: the
 others are not ours to mend, and a suppression by module would hide ours too, because Python is below every stack. A
-race counts where our own code makes both accesses; what DuckDB orders by atomics inside its module is not seen, so that
-a race between a thread's code and what DuckDB's scheduler has handed over would be a false alarm: see HANDED_OVER.
+race counts where our code is on one of its stacks. What DuckDB orders by atomics inside its module is not seen, so a
+finding about what its scheduler handed from one thread to another has to be read before it is believed.
 """
 
 import argparse
