@@ -13,7 +13,7 @@ bool ExchangeCompression::IsOn(const string &name, const string &place) {
 }
 
 bool ExchangeCompression::IsOn(ClientContext &context) {
-	return IsOn(Settings::ExchangeCompression(context), "Setting \"merganser_exchange_compression\"");
+	return Settings::ExchangeCompression(context) == "lz4";
 }
 
 bool ExchangeCompression::TryCompress(const_data_ptr_t data, idx_t length, unsafe_vector<data_t> &result) {
