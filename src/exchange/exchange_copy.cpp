@@ -208,6 +208,7 @@ void Serialize(Serializer &serializer, const FunctionData &bind_data, const Copy
 	serializer.WriteProperty(103, "partitions", data.partitions);
 	serializer.WriteProperty(104, "number", data.number);
 	serializer.WriteProperty(105, "compress", data.compress);
+	serializer.WriteProperty(106, "preserve_order", data.preserve_order);
 }
 
 unique_ptr<FunctionData> Deserialize(Deserializer &deserializer, CopyFunction &) {
@@ -218,6 +219,7 @@ unique_ptr<FunctionData> Deserialize(Deserializer &deserializer, CopyFunction &)
 	result->partitions = deserializer.ReadProperty<idx_t>(103, "partitions");
 	result->number = deserializer.ReadProperty<optional_idx>(104, "number");
 	result->compress = deserializer.ReadProperty<bool>(105, "compress");
+	result->preserve_order = deserializer.ReadProperty<bool>(106, "preserve_order");
 	return std::move(result);
 }
 
