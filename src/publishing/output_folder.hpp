@@ -22,7 +22,8 @@
 // removed, so that a task that still runs finds it gone. What DuckDB refuses (a folder that is not empty, a file in its
 // place) is refused before anything is written, and again at the end.
 // Errors: IOException, as DuckDB words it.
-// Limits: where files come one by one, readers may see some of them, and a killed process leaves them so. Of two
+// Limits: where files come one by one, readers may see some of them, and a killed process leaves them so. The files get
+// their names in the staging folder just before the one rename: who reads `**` from above may meet them there. Of two
 // machines that share storage, only one may write a folder: locks need not be seen elsewhere. A folder another machine
 // has locked within a day is taken for one that is being written.
 //===----------------------------------------------------------------------===//
