@@ -29,9 +29,19 @@ public:
 
 	void Add(const T &element) {
 		if (front + count == capacity) {
-			MakeRoom();
+			MakeRoom(1);
 		}
 		Data()[count++] = element;
+	}
+	void Append(const T *elements, idx_t added) {
+		if (added == 0) {
+			return;
+		}
+		if (front + count + added > capacity) {
+			MakeRoom(added);
+		}
+		memcpy(Data() + count, elements, added * sizeof(T));
+		count += added;
 	}
 	void Clear() {
 		front = count = 0;
@@ -62,13 +72,13 @@ public:
 	}
 
 private:
-	void MakeRoom() {
-		if (front > count) {
+	void MakeRoom(idx_t added) {
+		if (front > count && count + added <= capacity) {
 			memmove(memory.get(), Data(), count * sizeof(T));
 			front = 0;
 			return;
 		}
-		auto larger = MaxValue<idx_t>(2 * count, 64);
+		auto larger = MaxValue<idx_t>(2 * count, MaxValue<idx_t>(count + added, 64));
 		auto larger_memory = allocator.Allocate(larger * sizeof(T));
 		if (count > 0) {
 			memcpy(larger_memory.get(), Data(), count * sizeof(T));

@@ -7,6 +7,7 @@
 #include "table_functions/lttb.hpp"
 #include "table_functions/m4.hpp"
 #include "table_functions/pattern_match.hpp"
+#include "table_functions/resample.hpp"
 #include "table_functions/session.hpp"
 #include "table_functions/time_windows.hpp"
 #include "table_functions/variation.hpp"
@@ -22,7 +23,7 @@ static vector<shared_ptr<const TableFunctionDefinition>> &Registered() {
 	    make_shared_ptr<M4Function>(),           make_shared_ptr<LttbFunction>(),
 	    make_shared_ptr<FftFunction>(),          make_shared_ptr<LowpassFunction>(),
 	    make_shared_ptr<HighpassFunction>(),     make_shared_ptr<XcorrFunction>(),
-	    make_shared_ptr<PatternMatchFunction>(),
+	    make_shared_ptr<PatternMatchFunction>(), make_shared_ptr<ResampleFunction>(),
 	};
 	return functions;
 }

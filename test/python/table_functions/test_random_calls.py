@@ -1,6 +1,7 @@
 """Random calls of every table function against plain Python and numpy, for random tables, groupings and threads."""
 
 import math
+from bisect import bisect
 from collections import Counter
 from pathlib import Path
 
@@ -401,6 +402,75 @@ def test_lttb(lane, connection, table, target, keys, threads):
     assert counted == rows_expected
     assert len(actual) == len(expected)
     assert Counter(map(text, actual)) == Counter(map(text, expected))
+
+
+# ---------------------------------------------------------------- RESAMPLE
+
+
+def filled(points: dict[int, object], times: list[int], at: int, rule: str, reach: float) -> object:
+    """What a column has at a grid point, from its values by time that are not NULL."""
+    if at in points:
+        return points[at]
+    place = bisect(times, at)
+    before = times[place - 1] if place > 0 else -math.inf
+    after = times[place] if place < len(times) else math.inf
+    if rule == "locf" and at - before <= reach:
+        return points.get(before)
+    if rule == "next" and after - at <= reach:
+        return points.get(after)
+    if rule == "linear" and after - before <= reach and before in points and after in points:
+        return points[before] + (points[after] - points[before]) * ((at - before) / (after - before))
+    return None
+
+
+def resampled(rows: list[tuple], size: int, rule: str, reach: float, bounds: tuple[int | None, int | None]):
+    if not rows:
+        return
+    start, finish = bounds
+    numbers = {row[3]: row[4] for row in rows if row[4] is not None}
+    numbered = {row[3]: row[0] for row in rows}
+    text_rule = "locf" if rule == "linear" else rule
+    end = rows[-1][3] if finish is None else finish
+    for at in range(-(-rows[0][3] // size) * size if start is None else start, end + 1, size):
+        number = filled(numbers, list(numbers), at, rule, reach)
+        yield (*rows[0][1:3], at, number, filled(numbered, list(numbered), at, text_rule, reach))
+
+
+@LANES
+@RANDOM
+@given(
+    table=TABLES,
+    size=st.sampled_from([1, 3, 10, 60]),
+    rule=st.sampled_from(["locf", "next", "linear", "null"]),
+    max_gap=st.sampled_from([None, 0, 1, 5, 40]),
+    # where START and FINISH lie among the rows, in hundredths
+    bounds=st.tuples(st.sampled_from([None, 0, 30, 120]), st.sampled_from([None, 120, 130, 200])),
+    keys=KEYS,
+    threads=THREADS,
+    regions=st.sampled_from([0, 0, 1, 3]),
+)
+def test_resample(lane, connection, tmp_path_factory, table, size, rule, max_gap, bounds, keys, threads, regions):
+    table.create(connection)
+    connection.execute(f"SET threads = {threads}")
+    data, grouping = source(connection, table, regions, tmp_path_factory.mktemp)
+    times = sorted(row[3] for row in table.rows) or [0]
+    arguments = f", FILL => '{rule}'" + (f", MAX_GAP => {table.span(max_gap)}" if max_gap is not None else "")
+    limits: list[int | None] = []
+    for name, share in zip(["START", "FINISH"], bounds, strict=True):
+        limits.append(None if share is None else times[0] + (times[-1] - times[0]) * share // 100)
+        if share is not None:
+            connection.execute(f"SET VARIABLE {name} = {TIMES[table.time_type][0].format(f'({limits[-1]})')}")
+            arguments += f", {name} => getvariable('{name}')"
+    call = f"""RESAMPLE(DATA => (SELECT k, n, r, time, v, repeat('r', 20) || r AS named FROM {data}) PARTITION BY
+        ({", ".join(keys)}) ORDER BY (time, r), TIMECOL => 'time', SIZE => {table.span(size)}{arguments})"""
+    reach = math.inf if max_gap is None else table.units(max_gap)
+    expected = [
+        row
+        for rows in table.partitions()
+        for row in resampled(rows, table.units(size), rule, reach, (limits[0], limits[1]))
+    ]
+    columns = f"k, n, {back(table, 'time')}, v, substr(named, 21)::INTEGER"
+    check(connection, table, call, columns, expected, [grouping])
 
 
 # ---------------------------------------------------------------- spectra
