@@ -10,7 +10,7 @@ CONFIGURE := -DCMAKE_BUILD_TYPE=Release
 .PHONY: build venv demo bench test test-programs test-cpp test-python test-ray test-slow goldens \
         lint format tidy wheel sanitize sanitize-threads release clean
 
-build: $(BUILD)/build.ninja
+build: $(BUILD)/build.ninja $(BIN)/merganser
 	$(BIN)/ninja -C $(BUILD)
 
 venv: $(VENV)/ready
@@ -21,6 +21,11 @@ $(VENV)/ready: requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --requirement requirements-dev.txt
 	echo "$(CURDIR)/python" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/merganser.pth"
 	touch $@
+
+# The command of a checkout, as an installation has it.
+$(BIN)/merganser: $(VENV)/ready
+	printf '#!%s\nfrom merganser.command_line import app\n\napp()\n' "$(CURDIR)/$(BIN)/python" > $@
+	chmod +x $@
 
 $(BUILD)/build.ninja: $(VENV)/ready
 	$(BIN)/cmake -S . -B $(BUILD) -G Ninja $(CONFIGURE) \
