@@ -3,9 +3,12 @@
 usage: check_mutations.py [--list] [NAME ...]
 
 A check that no test misses is not held by the tests, whatever they assert. Each mutation in MUTATIONS takes one check
-out of a source file, builds that file into a build of its own (build/mutated) and runs the tests named beside it: one
-of them has to fail. The source is put back after each; a file that has changes of yours is not touched. A mutation
-whose text is no longer in its file is an error, so that the table follows the code.
+out of a source file, builds that file and runs the tests named beside it: one of them has to fail. They have to pass
+before, because a test that fails anyway shows nothing. A mutation whose text is no longer in its file is an error, so
+that the table follows the code.
+
+The files of the checkout are never written: a copy of the sources (build/mutated) is changed and built there. So a
+run may be stopped or killed at any time; the next one begins with a fresh copy. The tests are the checkout's.
 
 Not part of `make test`: a mutation takes about a minute.
 """
@@ -15,6 +18,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +27,12 @@ from built_once import ROOT
 from rich.console import Console
 from rich.table import Table
 
-BUILD = ROOT / "build" / "mutated"
+TREE = ROOT / "build" / "mutated"
+#: Lies to the copy as the checkout's build lies to the checkout: for a compiler cache the unchanged files are the same.
+BUILD = TREE / "build" / "release"
 EXTENSION = BUILD / "merganser.duckdb_extension"
+#: What the build reads.
+COPIED = ("CMakeLists.txt", "cmake", "scripts", "src", "test/cpp")
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,20 @@ MUTATIONS = [
         "		op.Cast<PhysicalFilter>().caching_supported = false;",
         "		op.Cast<PhysicalFilter>().caching_supported = true;",
         GROUPING,
+    ),
+    Mutation(
+        "filters below one partition hold rows back",
+        "src/grouping/one_stream.cpp",
+        "		HoldNothingBack::Everywhere(input);",
+        "",
+        ("test/sql/grouping/arrival.test",),
+    ),
+    Mutation(
+        "filters below partitions without ORDER BY hold rows back",
+        "src/grouping/partitioned_sort.cpp",
+        "	HoldNothingBack::Everywhere(input);",
+        "",
+        ("test/sql/grouping/arrival.test",),
     ),
     Mutation(
         "rows of a call are out of order",
@@ -161,9 +183,25 @@ MUTATIONS = [
 ]
 
 
+def copy_sources() -> None:
+    """Writes only what differs, with the time of now, so that the build makes anew what a killed run left mutated."""
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *COPIED]
+    listed = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    names = {name for name in listed.split("\0") if name and (ROOT / name).exists()}
+    for folder in COPIED:
+        for path in (TREE / folder).rglob("*"):
+            if path.is_file() and str(path.relative_to(TREE)) not in names:
+                path.unlink()
+    for name in names:
+        source, target = (ROOT / name).read_bytes(), TREE / name
+        if not target.exists() or target.read_bytes() != source:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(source)
+
+
 @contextmanager
 def mutated(mutation: Mutation):
-    path = ROOT / mutation.path
+    path = TREE / mutation.path
     source = path.read_text()
     if source.count(mutation.text) != 1:
         raise SystemExit(f"{mutation.name}: its text stands {source.count(mutation.text)} times in {mutation.path}")
@@ -174,52 +212,35 @@ def mutated(mutation: Mutation):
         path.write_text(source)
 
 
+def configure() -> None:
+    cmake = [Path(sys.executable).parent / "cmake", "-S", TREE, "-B", BUILD, "-G", "Ninja"]
+    cmake += ["-DMERGANSER_INTO_PACKAGE=OFF", f"-DPython_EXECUTABLE={sys.executable}"]
+    subprocess.run(cmake, check=True, capture_output=True)
+
+
 def build(*targets: str) -> None:
     ninja = [Path(sys.executable).parent / "ninja", "-C", BUILD, *targets]
     done = subprocess.run(ninja, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SystemExit(f"the mutated source does not build:\n{done.stdout[-3000:]}")
+        raise SystemExit(f"the sources do not build:\n{done.stdout[-3000:]}")
 
 
-def fails(mutation: Mutation) -> bool:
+def output_of_failing_tests(tests: Iterable[str], tags: Iterable[str]) -> str:
+    """Empty where the tests pass."""
     variables = os.environ | {"MERGANSER_EXTENSION": str(EXTENSION)}
-    commands = []
-    if mutation.cpp:
+    commands = [["-m", "pytest", "-x", "--quiet", "-p", "no:cacheprovider", *tests]]
+    if any(tags):
         build("merganser_test")
-        commands.append(["test/cpp/run.py", str(BUILD / "merganser_test.so"), mutation.cpp])
-    if mutation.tests:
-        commands.append(["-m", "pytest", "-x", "--quiet", "-p", "no:cacheprovider", *mutation.tests])
-    codes = [
-        subprocess.run([sys.executable, *command], cwd=ROOT, env=variables, capture_output=True, check=False).returncode
-        for command in commands
-    ]
-    # pytest: 1 is a failed test, 5 that none was run
-    if 5 in codes or 4 in codes:
-        raise SystemExit(f"{mutation.name}: none of its tests was run")
-    return any(codes)
-
-
-def refuse_changed_files(mutations: list[Mutation]) -> None:
-    paths = sorted({mutation.path for mutation in mutations})
-    changed = subprocess.run(
-        ["git", "status", "--porcelain", *paths], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    if changed.stdout:
-        raise SystemExit("commit these first, they would be rewritten:\n" + changed.stdout)
-
-
-def configure() -> None:
-    cmake = [
-        Path(sys.executable).parent / "cmake",
-        "-S",
-        ROOT,
-        "-B",
-        BUILD,
-        "-G",
-        "Ninja",
-        "-DMERGANSER_INTO_PACKAGE=OFF",
-    ]
-    subprocess.run([*cmake, f"-DPython_EXECUTABLE={sys.executable}"], check=True, capture_output=True)
+        commands.append(["test/cpp/run.py", str(BUILD / "merganser_test.so"), ",".join(filter(None, tags))])
+    for command in commands:
+        done = subprocess.run(
+            [sys.executable, *command], cwd=ROOT, env=variables, capture_output=True, text=True, check=False
+        )
+        if done.returncode in (4, 5):  # of pytest: wrong arguments, no test
+            raise SystemExit(f"none of these was run: {' '.join(command)}")
+        if done.returncode:
+            return done.stdout[-3000:] + done.stderr[-3000:] or str(done.returncode)
+    return ""
 
 
 def main() -> int:
@@ -231,20 +252,22 @@ def main() -> int:
     if arguments.list:
         print("\n".join(mutation.name for mutation in chosen))
         return 0
-    refuse_changed_files(chosen)
+    copy_sources()
     configure()
     build()
+    tests, tags = {test for m in chosen for test in m.tests}, {m.cpp for m in chosen}
+    if broken := output_of_failing_tests(sorted(tests), sorted(tags)):
+        raise SystemExit(f"these fail with every check in place:\n{broken}")
     survivors = []
     table = Table("check taken out", "tests")
     for mutation in chosen:
         with mutated(mutation):
             build()
-            caught = fails(mutation)
+            caught = output_of_failing_tests(mutation.tests, [mutation.cpp])
         print(f"{mutation.name}: {'a test fails' if caught else 'NO TEST FAILS'}", flush=True)
         table.add_row(mutation.name, "fail" if caught else "[bold red]pass[/]")
         if not caught:
             survivors.append(mutation.name)
-    build()
     Console().print(table)
     print(json.dumps({"mutations": len(chosen), "not_noticed": survivors}))
     return 1 if survivors else 0

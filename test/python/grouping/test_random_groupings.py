@@ -38,7 +38,7 @@ def session(table: str, keys: list[str], gap: int) -> str:
 
 
 def ordered(connection, query: str) -> list[tuple]:
-    return connection.sql(f"FROM ({query}) ORDER BY ALL").fetchall()
+    return connection.execute(f"FROM ({query}) ORDER BY ALL").fetchall()
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +50,12 @@ def connection():
 
 def fill(connection, rows: list[tuple], copies: int) -> None:
     """`copies` repeats the rows under as many keys, so that partitions and chunks do not end together."""
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * 4
     connection.execute("TRUNCATE t")
-    if rows:
-        connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
+    connection.execute(
+        "INSERT INTO t SELECT unnest($1::VARCHAR[]), unnest($2::INT[]), unnest($3::BIGINT[]), unnest($4::INT[])",
+        columns,
+    )
     connection.execute("INSERT INTO t SELECT k || i, n, time, v FROM t, range(?) r(i)", [copies])
 
 

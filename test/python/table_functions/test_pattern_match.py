@@ -288,9 +288,12 @@ def test_matches_are_those_of_brute_force(
             rows.append((time, value))
         series.append(rows)
         table += [(p, r, *row) for r, row in enumerate(rows)]
+    columns = [list(column) for column in zip(*table, strict=True)] or [[]] * 4
     connection.execute("TRUNCATE t")
-    if table:
-        connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", table)
+    connection.execute(
+        "INSERT INTO t SELECT unnest($1::INT[]), unnest($2::INT[]), unnest($3::BIGINT[]), unnest($4::DOUBLE[])",
+        columns,
+    )
     connection.execute(f"SET threads = {threads}")
     limits = "".join(f", {name} => {value}" for name, value in (("WIDTH", width), ("HEIGHT", top)) if value < math.inf)
     call = f"""SELECT p, match_index, similarity, r FROM PATTERN_MATCH(DATA => t PARTITION BY p ORDER BY (time, r),
