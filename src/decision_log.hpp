@@ -28,6 +28,8 @@ struct RuleDecision {
 	vector<pair<string, string>> facts;
 	//! Time the rule spent on this place, microseconds.
 	double microseconds;
+	//! What whoever wrote the query can do to have it decided otherwise; empty if there is nothing to say.
+	string remedy;
 };
 
 class DecisionLog : public ClientContextState {

@@ -17,6 +17,8 @@
 #include "grouping/prepare_calls.hpp"
 #include "grouping/write_regions.hpp"
 #include "late_materialization/late_materialization.hpp"
+#include "report/advise_function.hpp"
+#include "report/decline_reasons_function.hpp"
 #include "report/explain_function.hpp"
 #include "report/stages_function.hpp"
 #include "runners/session_secrets.hpp"
@@ -38,24 +40,26 @@ static void Load(ExtensionLoader &loader) {
 	Settings::Register(loader);   // everything below reads settings
 	Grammar::Register(loader);    // parsing comes first
 	ShownScans::Register(loader); // which views a statement names, before it is bound
-	AlterInterception::Register(loader);    // ALTER that states declarations, or touches what they name
-	DeclareFunctions::Register(loader);     // the same for programs
-	DeclarationsFunction::Register(loader); // what is declared
-	VerifyFunction::Register(loader);       // whether it is true
-	TableFunctionBinding::Register(loader); // what the grammar's TABLE arguments call
-	ListTableFunctions::Register(loader);   // which there are
-	LateMaterialization::Register(loader);  // on the bound plan, before DuckDB's optimizers
-	WriteRegions::Register(loader);         // files that need no grouping
-	PrepareCalls::Register(loader);         // filters and columns pass a table function
-	ExchangeCopy::Register(loader);         // what a stage writes
-	FilesFormat::Register(loader);          // what the last one writes for COPY
-	ExchangeScan::Register(loader);         // what the next stage reads
-	SliceScan::Register(loader);            // what a task reads of a scan of files
-	ExchangePartitions::Register(loader);   // how much that is
-	SessionSecrets::Register(loader);       // what a task needs to read its files
-	RunInStages::Register(loader);          // on the optimised plan, after everything that changes it
-	StagesFunction::Register(loader);       // shows what Stages would do
-	ExplainFunction::Register(loader);      // last, as it tells what all the others did
+	AlterInterception::Register(loader);      // ALTER that states declarations, or touches what they name
+	DeclareFunctions::Register(loader);       // the same for programs
+	DeclarationsFunction::Register(loader);   // what is declared
+	VerifyFunction::Register(loader);         // whether it is true
+	TableFunctionBinding::Register(loader);   // what the grammar's TABLE arguments call
+	ListTableFunctions::Register(loader);     // which there are
+	LateMaterialization::Register(loader);    // on the bound plan, before DuckDB's optimizers
+	WriteRegions::Register(loader);           // files that need no grouping
+	PrepareCalls::Register(loader);           // filters and columns pass a table function
+	ExchangeCopy::Register(loader);           // what a stage writes
+	FilesFormat::Register(loader);            // what the last one writes for COPY
+	ExchangeScan::Register(loader);           // what the next stage reads
+	SliceScan::Register(loader);              // what a task reads of a scan of files
+	ExchangePartitions::Register(loader);     // how much that is
+	SessionSecrets::Register(loader);         // what a task needs to read its files
+	RunInStages::Register(loader);            // on the optimised plan, after everything that changes it
+	StagesFunction::Register(loader);         // shows what Stages would do
+	DeclineReasonsFunction::Register(loader); // what they may say
+	AdviseFunction::Register(loader);         // and what would make them apply
+	ExplainFunction::Register(loader);        // last, as it tells what all the others did
 }
 
 } // namespace merganser

@@ -399,6 +399,23 @@ vector<ShownScan> ShownScans::Governing(ClientContext &context, const LogicalGet
 	return candidates.ThatShow(context, get);
 }
 
+vector<ShownScan> ShownScans::Named(ClientContext &context, const LogicalGet &get) {
+	vector<ShownScan> result;
+	ScanIdentity wanted(get);
+	auto path = FirstPath(get);
+	for (auto &named : State::Get(context).NamedViews(context)) {
+		if (!named.source.texts.count(path) && !named.source.hides_files) {
+			continue;
+		}
+		auto bound = TryBind(context, named.view);
+		auto scan = bound ? ScanOf(*bound) : nullptr;
+		if (scan && scan->identity == wanted) {
+			result.push_back({named.view, std::move(scan->scan_column)});
+		}
+	}
+	return result;
+}
+
 vector<BoundView> ShownScans::MoreThan(ClientContext &context, const LogicalGet &get) {
 	vector<BoundView> result;
 	Candidates candidates(context, get);

@@ -60,6 +60,8 @@ public:
 	static vector<ShownScan> Of(ClientContext &context, const LogicalGet &get);
 	//! Those of them that the query which is being planned is about.
 	static vector<ShownScan> Governing(ClientContext &context, const LogicalGet &get);
+	//! The views that show the scan and that the running query names, itself or through others, declared or not.
+	static vector<ShownScan> Named(ClientContext &context, const LogicalGet &get);
 	//! The declared views over the files `get` reads that are more than a scan under projections.
 	static vector<BoundView> MoreThan(ClientContext &context, const LogicalGet &get);
 	//! Whether it reads files that a view can show.

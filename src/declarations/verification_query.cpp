@@ -114,6 +114,21 @@ unique_ptr<SelectStatement> ParsedQuery(ClientContext &context, const string &sq
 	return unique_ptr_cast<SQLStatement, SelectStatement>(std::move(parser.statements[0]));
 }
 
+string UniqueViolations(const string &relation, const vector<string> &columns) {
+	auto complete = ForEach(columns, " AND ", [](const string &column) { return Checked(column) + " IS NOT NULL"; });
+	auto from = "SELECT " + KeyColumns(columns) + " FROM " + relation + " AS checked WHERE " + complete;
+	return Groups(columns, from, " HAVING system.main.count_star() > 1", "rows");
+}
+
+string PrimaryKeyViolations(const string &relation, const vector<string> &columns) {
+	auto from = "SELECT " + KeyColumns(columns) + " FROM " + relation + " AS checked";
+	string missing;
+	for (idx_t i = 0; i < columns.size(); i++) {
+		missing += " OR key_" + to_string(i) + " IS NULL";
+	}
+	return Groups(columns, from, " HAVING system.main.count_star() > 1" + missing, "rows");
+}
+
 //! Puts `rows` in the place of the name that stands for them, at the bottom of nested subqueries.
 void ReplaceRegions(SelectStatement &query, unique_ptr<TableRef> rows) {
 	reference<unique_ptr<TableRef>> from = query.node->Cast<SelectNode>().from_table;
@@ -132,8 +147,9 @@ VerificationQuery::VerificationQuery(Binder &binder, CatalogEntry &table_or_view
 unique_ptr<SelectStatement> VerificationQuery::Of(const Declaration &declaration) {
 	switch (declaration.kind) {
 	case DeclarationKind::PRIMARY_KEY:
+		return OfPrimaryKey(binder, name, declaration.columns);
 	case DeclarationKind::UNIQUE:
-		return ParsedQuery(binder.context, CountAndSample(KeyViolations(declaration)));
+		return ParsedQuery(binder.context, CountAndSample(UniqueViolations(name, declaration.columns)));
 	case DeclarationKind::FOREIGN_KEY:
 		return ParsedQuery(binder.context, CountAndSample(ForeignKeyViolations(declaration)));
 	case DeclarationKind::PARTITIONED_BY:
@@ -142,6 +158,11 @@ unique_ptr<SelectStatement> VerificationQuery::Of(const Declaration &declaration
 		return OverRegions(declaration, OrderViolations(declaration));
 	}
 	throw InternalException("Unknown kind of declaration");
+}
+
+unique_ptr<SelectStatement> VerificationQuery::OfPrimaryKey(Binder &binder, const string &relation,
+                                                            const vector<string> &columns) {
+	return ParsedQuery(binder.context, CountAndSample(PrimaryKeyViolations(relation, columns)));
 }
 
 unique_ptr<SelectStatement> VerificationQuery::Nothing(Binder &binder) {
@@ -156,21 +177,6 @@ unique_ptr<SelectStatement> VerificationQuery::OverRegions(const Declaration &de
 	auto result = ParsedQuery(binder.context, sql);
 	ReplaceRegions(*result, std::move(rows));
 	return result;
-}
-
-string VerificationQuery::KeyViolations(const Declaration &declaration) const {
-	auto &columns = declaration.columns;
-	auto from = "SELECT " + KeyColumns(columns) + " FROM " + name + " AS checked";
-	if (declaration.kind == DeclarationKind::UNIQUE) {
-		auto complete =
-		    ForEach(columns, " AND ", [](const string &column) { return Checked(column) + " IS NOT NULL"; });
-		return Groups(columns, from + " WHERE " + complete, " HAVING system.main.count_star() > 1", "rows");
-	}
-	string missing;
-	for (idx_t i = 0; i < columns.size(); i++) {
-		missing += " OR key_" + to_string(i) + " IS NULL";
-	}
-	return Groups(columns, from, " HAVING system.main.count_star() > 1" + missing, "rows");
 }
 
 string VerificationQuery::ForeignKeyViolations(const Declaration &declaration) const {

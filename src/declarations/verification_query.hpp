@@ -36,11 +36,13 @@ public:
 	//! keys, NULL for none), pieces BIGINT (more than 0 if the rows did not come region by region). Null where the
 	//! layout of this object cannot be checked.
 	unique_ptr<SelectStatement> Of(const Declaration &declaration);
+	//! The same for a key that is not declared: `relation` is SQL that names what to read, a table or a call.
+	static unique_ptr<SelectStatement> OfPrimaryKey(Binder &binder, const string &relation,
+	                                                const vector<string> &columns);
 	//! A query of one row that checks nothing.
 	static unique_ptr<SelectStatement> Nothing(Binder &binder);
 
 private:
-	string KeyViolations(const Declaration &declaration) const;
 	string ForeignKeyViolations(const Declaration &declaration) const;
 	unique_ptr<SelectStatement> OverRegions(const Declaration &declaration, const string &sql) const;
 

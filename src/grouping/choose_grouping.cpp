@@ -3,6 +3,7 @@
 #include "grouping/input_origin.hpp"
 #include "grouping/storage_regions.hpp"
 
+#include "duckdb/common/sql_identifier.hpp"
 #include "duckdb/parallel/task_scheduler.hpp"
 #include "duckdb/planner/expression/bound_reference_expression.hpp"
 
@@ -168,6 +169,34 @@ string SortedDifferently(const StorageRegions &regions, const string &sorted, co
 	       wanted.ordering.ToString(names);
 }
 
+vector<string> QuotedNames(const set<idx_t> &columns, const vector<string> &names) {
+	vector<string> result;
+	for (auto column : columns) {
+		result.push_back(SQLIdentifier::ToString(names[column]));
+	}
+	return result;
+}
+
+//! The layout that would serve, as statements. COPY sorts ascending, NULLs last; a declaration says any order.
+string RemedyFor(const Wanted &wanted, const vector<string> &names) {
+	auto partition = StringUtil::Join(QuotedNames(wanted.partition.Columns(), names), ", ");
+	auto sorted = partition;
+	vector<string> order;
+	auto copy_sorts_so = true;
+	for (auto &item : wanted.ordering.Items()) {
+		order.push_back(SQLIdentifier::ToString(names[item.column]));
+		auto descending = item.direction == OrderType::DESCENDING;
+		auto nulls_first = item.null_order == OrderByNullType::NULLS_FIRST;
+		copy_sorts_so = copy_sorts_so && !descending && !nulls_first;
+		sorted += ", " + order.back() + (descending ? " DESC" : "") + (nulls_first ? " NULLS FIRST" : "");
+	}
+	auto order_by = order.empty() ? string() : ", ORDER_BY (" + StringUtil::Join(order, ", ") + ")";
+	auto copy = "write the rows by COPY ... TO 'folder' (FORMAT merganser_regions, PARTITION_BY (" + partition + ")" +
+	            (copy_sorts_so ? order_by : string()) + ")";
+	return copy + "; where files lie so already, declare it of a view of them: SET PARTITIONED BY (" + partition +
+	       "), SET SORTED BY (" + sorted + ")";
+}
+
 //! Whether threads that each sort whole regions are all busy for about the same time.
 bool ThreadsShareEvenly(ClientContext &context, const StorageRegions &regions) {
 	const double most = 1.5;
@@ -179,20 +208,24 @@ GroupingDecision ChooseForScan(ClientContext &context, LogicalTableFunction &fun
                                const LogicalGet &get, const GroupingDecision &otherwise, ScanLayout &layout) {
 	auto result = otherwise;
 	Wanted wanted;
+	auto at_scan = WantedAtScan(function, origin, get, wanted);
+	auto names = ScanNames(get);
+	auto remedy = at_scan ? RemedyFor(wanted, names) : string();
 	if (!ScanLayouts::TryFind(context, get, layout)) {
 		result.reason = "no layout is declared or recorded for the input";
+		result.remedy = remedy;
 		return result;
 	}
-	if (!WantedAtScan(function, origin, get, wanted)) {
+	if (!at_scan) {
 		result.reason = "a partition or order column is no plain column of the scan";
 		return result;
 	}
-	auto names = ScanNames(get);
 	RegionLocalSet local(layout.partitioned_by);
 	OrderingList sorted(layout.sorted_by);
 	if (!local.Satisfies(wanted.partition)) {
 		result.reason = "regions hold whole groups of " + local.ToString(names) +
 		                ", which are not all in the partition set " + wanted.partition.ToString(names);
+		result.remedy = remedy;
 		return result;
 	}
 	StorageRegions regions(get.bind_data.get(), layout.is_recorded);
@@ -210,6 +243,7 @@ GroupingDecision ChooseForScan(ClientContext &context, LogicalTableFunction &fun
 		result.reason = whole + ": " + layout.source + "; each is sorted by itself: " + unsorted;
 	} else {
 		result.reason = unsorted + ", and too much of the data lies in one region to sort each by itself";
+		result.remedy = remedy;
 	}
 	return result;
 }

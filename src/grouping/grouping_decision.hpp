@@ -24,6 +24,8 @@ struct GroupingDecision {
 	Grouping grouping = Grouping::SINGLE;
 	//! One sentence for people, with the names of this query.
 	string reason;
+	//! What would make storage regions serve; empty if nothing would, or if they do.
+	string remedy;
 	//! Whether several threads each have a part of the partitions.
 	bool parallel = false;
 	//! REGION_LOCAL: the regions are not in the call's order, each is sorted by itself.

@@ -378,7 +378,7 @@ static void RecordDecision(ClientContext &context, const string &function, const
 	}
 	DecisionLog::Get(context).Record(RuleDecision {"grouping", true, decision.Name(),
 	                                               function + " runs " + decision.Name() + ": " + decision.reason,
-	                                               std::move(facts), 0});
+	                                               std::move(facts), 0, decision.remedy});
 }
 
 static bool IsCallWithPartitions(PhysicalOperator &op) {

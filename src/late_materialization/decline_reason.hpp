@@ -3,7 +3,9 @@
 //
 // late_materialization/decline_reason.hpp
 //
-// Why late materialisation left a query alone. The codes are stable: programs and tests match on them.
+// Why late materialisation left a query alone, and what whoever wrote it can do. One table (decline_reason.cpp) has the
+// code, the sentence and the remedy of every reason: merganser_explain prints them, merganser_decline_reasons() lists
+// them, and a test compares the documentation with it. The codes are stable: programs and tests match on them.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -32,11 +34,23 @@ enum class DeclineReason : uint8_t {
 	NOT_WORTH_IT          //! estimated to cost more than it saves
 };
 
+//! A row of the table.
+struct DeclineText {
+	DeclineReason reason;
+	const char *code;
+	const char *sentence;
+	const char *remedy;
+};
+
 struct DeclineReasons {
+	//! All reasons, in the order of the enum.
+	static vector<DeclineText> All();
 	//! "no_bound", "bound_too_large", ...
 	static const char *Code(DeclineReason reason);
 	//! One sentence saying what about the query made the rule decline.
 	static const char *Sentence(DeclineReason reason);
+	//! What makes the rule look further, or "nothing" where it is right to leave the query alone.
+	static const char *Remedy(DeclineReason reason);
 };
 
 } // namespace merganser

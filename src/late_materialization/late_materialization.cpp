@@ -4,6 +4,7 @@
 #include "late_materialization/cost_estimate.hpp"
 #include "late_materialization/foreign_key_elimination.hpp"
 #include "late_materialization/join_back.hpp"
+#include "late_materialization/proposed_keys.hpp"
 
 #include "duckdb/main/extension/extension_loader.hpp"
 #include "duckdb/optimizer/cte_inlining.hpp"
@@ -15,8 +16,6 @@
 namespace merganser {
 
 namespace {
-
-const char *const RULE_NAME = "late_materialization";
 
 //! With one output column nothing can be deferred: the rule has nothing to look at.
 bool IsCandidate(const LogicalOperator &op) {
@@ -90,7 +89,7 @@ private:
 	unique_ptr<LogicalOperator> &Decide(unique_ptr<LogicalOperator> &owner) {
 		auto start = std::chrono::steady_clock::now();
 		RuleDecision decision;
-		decision.rule = RULE_NAME;
+		decision.rule = LateMaterialization::NAME;
 		auto reason = DeclineReason::NO_BOUND;
 		auto below = TryApply(owner, decision, reason);
 		decision.applied = below != nullptr;
@@ -100,6 +99,7 @@ private:
 		} else {
 			decision.reason = DeclineReasons::Code(reason);
 			decision.explanation = DeclineReasons::Sentence(reason);
+			decision.remedy = DeclineReasons::Remedy(reason);
 		}
 		std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
 		decision.microseconds = elapsed.count();
@@ -135,6 +135,9 @@ private:
 		AggregateInput input(context, relation_keys, *aggregate.children[0]);
 		Deferral deferral(input, query);
 		if (!TryChoose(input, deferral, decision, reason)) {
+			if (auto proposed = ProposedKeys::Find(context)) {
+				proposed->Propose(context, input, deferral);
+			}
 			return nullptr;
 		}
 		for (auto &fact : deferral.Facts()) {

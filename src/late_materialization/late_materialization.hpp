@@ -31,6 +31,9 @@
 namespace merganser {
 
 struct LateMaterialization {
+	//! As decisions and settings call it.
+	static constexpr const char *NAME = "late_materialization";
+
 	static void Register(ExtensionLoader &loader);
 };
 

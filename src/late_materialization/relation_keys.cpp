@@ -1,6 +1,7 @@
 #include "late_materialization/relation_keys.hpp"
 
 #include "declarations/same_plan.hpp"
+#include "late_materialization/proposed_keys.hpp"
 #include "properties/column_equivalences.hpp"
 
 #include "duckdb/catalog/catalog_entry/table_catalog_entry.hpp"
@@ -103,12 +104,35 @@ void AddKeys(ClientContext &context, CatalogEntry &entry, const LogicalGet &get,
 	}
 }
 
+//! Whether keys may be proposed of the scan; then it is a relation, also without any key.
+bool AddAssumedKeys(const ProposedKeys &proposed, const LogicalGet &get, ScanKeys &result) {
+	auto relation = ProposedKeys::RelationOf(get);
+	for (auto &key : proposed.assumed) {
+		RelationKey bound;
+		if (key.relation == relation && TryBindColumns(get, key.columns, bound.columns, bound.inexact)) {
+			bound.name = key.name;
+			bound.object = key.relation;
+			result.keys.push_back(std::move(bound));
+		}
+	}
+	if (result.name.empty() && !relation.empty()) {
+		result.name = ProposedKeys::StemOf(get);
+	}
+	return !relation.empty();
+}
+
 } // namespace
 
 RelationKeys::RelationKeys(Optimizer &optimizer) : optimizer(optimizer) {
 }
 
 bool RelationKeys::TryOfScan(const LogicalGet &get, ScanKeys &result) {
+	auto known = TryOfStatedKeys(get, result);
+	auto proposed = ProposedKeys::Find(optimizer.context);
+	return (proposed && AddAssumedKeys(*proposed, get, result)) || known;
+}
+
+bool RelationKeys::TryOfStatedKeys(const LogicalGet &get, ScanKeys &result) {
 	auto unchanged = [](const vector<string> &names) {
 		return names;
 	};

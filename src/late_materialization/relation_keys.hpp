@@ -89,6 +89,8 @@ public:
 	bool TryMatchView(LogicalOperator &op, ViewMatch &result);
 
 private:
+	//! Enforced and declared ones.
+	bool TryOfStatedKeys(const LogicalGet &get, ScanKeys &result);
 	const vector<BoundView> &FilteredViews(const LogicalGet &get);
 
 	Optimizer &optimizer;

@@ -1,11 +1,11 @@
 #include "report/stages_function.hpp"
 
+#include "report/listed_rows.hpp"
 #include "report/statement_to_plan.hpp"
 #include "runners/run_in_stages.hpp"
 #include "runners/staged_query.hpp"
 #include "stages/stages_pause.hpp"
 
-#include "duckdb/function/table_function.hpp"
 #include "duckdb/main/extension/extension_loader.hpp"
 #include "duckdb/optimizer/optimizer.hpp"
 
@@ -14,14 +14,6 @@ namespace merganser {
 namespace {
 
 const char *const NAME = "merganser_stages";
-
-struct StagesData : public TableFunctionData {
-	vector<vector<Value>> rows;
-};
-
-struct StagesState : public GlobalTableFunctionState {
-	idx_t next = 0;
-};
 
 unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &input, vector<LogicalType> &types,
                               vector<Identifier> &names) {
@@ -43,7 +35,7 @@ unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &in
 	}
 	Optimizer optimizer(*planner.binder, context);
 	auto plan = optimizer.Optimize(std::move(planner.plan));
-	auto result = make_uniq<StagesData>();
+	auto result = make_uniq<ListedRows>();
 	string reason;
 	if (!RunInStages::TryReplace(context, *planner.binder, plan, reason)) {
 		result->rows.push_back(
@@ -58,27 +50,10 @@ unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &in
 	return std::move(result);
 }
 
-unique_ptr<GlobalTableFunctionState> Initialize(ClientContext &context, TableFunctionInitInput &input) {
-	return make_uniq<StagesState>();
-}
-
-void Scan(ClientContext &context, TableFunctionInput &input, DataChunk &output) {
-	auto &rows = input.bind_data->Cast<StagesData>().rows;
-	auto &state = input.global_state->Cast<StagesState>();
-	idx_t count = 0;
-	for (; state.next < rows.size() && count < STANDARD_VECTOR_SIZE; state.next++, count++) {
-		for (idx_t column = 0; column < output.ColumnCount(); column++) {
-			output.data[column].Append(rows[state.next][column]);
-		}
-	}
-	output.SetChildCardinality(count);
-}
-
 } // namespace
 
 void StagesFunction::Register(ExtensionLoader &loader) {
-	TableFunction function(NAME, {LogicalType::VARCHAR}, Scan, Bind, Initialize);
-	loader.RegisterFunction(function);
+	loader.RegisterFunction(ListedRows::Function(NAME, {LogicalType::VARCHAR}, Bind));
 }
 
 } // namespace merganser

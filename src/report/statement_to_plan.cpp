@@ -1,5 +1,7 @@
 #include "report/statement_to_plan.hpp"
 
+#include "duckdb/execution/physical_plan_generator.hpp"
+#include "duckdb/optimizer/optimizer.hpp"
 #include "duckdb/parser/parser.hpp"
 #include "duckdb/parser/statement/create_statement.hpp"
 
@@ -71,6 +73,21 @@ void StatementToPlan::Bind(Planner &planner) const {
 		                      "place, or its type, as in $1::INTEGER",
 		                      function);
 	}
+}
+
+string StatementToPlan::Optimize(ClientContext &context) const {
+	Planner planner(context);
+	Bind(planner);
+	auto plan = std::move(planner.plan);
+	if (plan->RequireOptimizer()) {
+		Optimizer optimizer(*planner.binder, context);
+		plan = optimizer.Optimize(std::move(plan));
+	}
+	plan->ResolveOperatorTypes();
+	auto text = plan->ToString();
+	// some decisions, such as a table function's grouping, are taken only now
+	PhysicalPlanGenerator(context).Plan(std::move(plan));
+	return text;
 }
 
 } // namespace merganser

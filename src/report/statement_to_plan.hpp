@@ -37,6 +37,9 @@ public:
 	}
 	//! Binds a copy of the statement: the planner has its plan, not optimised.
 	void Bind(Planner &planner) const;
+	//! Plans a copy as DuckDB would to run it, so that the decision log has all that is decided. Returns the optimised
+	//! plan as text.
+	string Optimize(ClientContext &context) const;
 
 private:
 	string Refusal() const;

@@ -21,6 +21,8 @@ class Decision:
     explanation: str
     facts: list[tuple[str, str]] = field(default_factory=list)
     time: str = ""
+    #: What would have it decided otherwise; empty if there is nothing to say.
+    remedy: str = ""
 
     @property
     def kind(self) -> str:
@@ -106,18 +108,21 @@ def checked_query(connection: duckdb.DuckDBPyConnection, query: str) -> str:
 def decisions_of(connection: duckdb.DuckDBPyConnection, query: str) -> list[Decision]:
     decisions: list[Decision] = []
     facts: list[tuple[str, str]] = []
+    remedy = ""
     for section, item, text in connection.execute(
         "SELECT section, item, text FROM merganser_explain(?)", [query]
     ).fetchall():
         if section == "decision":
             reason, _, explanation = text.partition(": ")
-            facts = []
+            facts, remedy = [], ""
             decisions.append(Decision(item, reason, explanation, facts))
+        elif section == "remedy":
+            remedy = text
         elif section == "fact":
             facts.append((item, text))
         elif section == "timing":
             decision = decisions.pop()
-            decisions.append(Decision(decision.rule, decision.reason, decision.explanation, facts, text))
+            decisions.append(Decision(decision.rule, decision.reason, decision.explanation, facts, text, remedy))
     return decisions
 
 

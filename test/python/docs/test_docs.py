@@ -77,6 +77,18 @@ def test_every_name_is_documented(query):
     assert not missing, f"no page mentions {sorted(missing)}"
 
 
+def test_remedies_on_the_page_are_those_of_the_rule(connection):
+    """The table of docs/late_materialization.md has every code once, and says to do what merganser_explain says."""
+    page = (ROOT / "docs" / "late_materialization.md").read_text()
+    table = page.partition("## When it declines")[2].partition("The codes are stable")[0]
+    rows = re.findall(r"^\| `(\w+)` \| .* \| (.*) \|$", table, re.MULTILINE)
+    known = connection.execute(
+        "SELECT code, remedy FROM merganser_decline_reasons() WHERE rule = 'late_materialization'"
+    ).fetchall()
+    assert len(known) > 15
+    assert sorted((code, remedy.replace("`", "")) for code, remedy in rows) == sorted(known)
+
+
 def test_rooms_use_only_rooms_above_them():
     """The order of docs/house.md is that of the includes."""
     table = (ROOT / "docs" / "house.md").read_text().partition("| room in")[2].partition("\n\n")[0]

@@ -76,6 +76,7 @@ def test_declined(shop, page_of):
     page = page_of(shop, "SELECT name, sum(price) AS s FROM customer JOIN sale ON customer_id = id GROUP BY name")
     decision = page.with_id("decision1")
     assert decision.all("h3")[0].text == "late_materialization declined no_bound"
+    assert decision.all("p", "remedy")[0].text == "What to do: add the LIMIT you mean"
     (plan,) = page.with_id("plans").all("div", "plan")
     assert plan.all("h3")[0].text == "Without and with Merganser"
     assert not page.all("li", "carries")

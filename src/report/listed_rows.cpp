@@ -1,0 +1,33 @@
+#include "report/listed_rows.hpp"
+
+namespace merganser {
+
+namespace {
+
+struct Position : public GlobalTableFunctionState {
+	idx_t next = 0;
+};
+
+unique_ptr<GlobalTableFunctionState> Initialize(ClientContext &context, TableFunctionInitInput &input) {
+	return make_uniq<Position>();
+}
+
+void Scan(ClientContext &context, TableFunctionInput &input, DataChunk &output) {
+	auto &rows = input.bind_data->Cast<ListedRows>().rows;
+	auto &next = input.global_state->Cast<Position>().next;
+	idx_t count = 0;
+	for (; next < rows.size() && count < STANDARD_VECTOR_SIZE; next++, count++) {
+		for (idx_t column = 0; column < output.ColumnCount(); column++) {
+			output.data[column].Append(rows[next][column]);
+		}
+	}
+	output.SetChildCardinality(count);
+}
+
+} // namespace
+
+TableFunction ListedRows::Function(const char *name, vector<LogicalType> arguments, table_function_bind_t bind) {
+	return TableFunction(name, std::move(arguments), Scan, bind, Initialize);
+}
+
+} // namespace merganser
