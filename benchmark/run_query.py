@@ -1,7 +1,8 @@
 """Run one query once in this process and print what it took: the benchmarks start it afresh for every measurement.
 
-The argument is JSON: {engine, tables: {name: Parquet file} or database, sql, statements}. `statements` set the engine
-up and are not measured. Printed, as JSON: wall and cpu (seconds), peak_mb (largest resident set of the process), rows.
+The argument is JSON: {engine, tables: {name: Parquet file} or database, sql, statements, check}. `statements` set the
+engine up and are not measured, nor is `check`, if there is one: a query, asked afterwards, whose rows are told instead.
+Printed, as JSON: wall and cpu (seconds), peak_mb (largest resident set of the process), rows.
 Only the engine asked for is imported, so that a virtual environment without DuckDB can run its own.
 """
 
@@ -12,9 +13,11 @@ import time
 from collections.abc import Callable
 
 Rows = list[tuple]
+#: Asks the engine for the rows of a query.
+Ask = Callable[[str], Rows]
 
 
-def duckdb_query(job: dict) -> Callable[[], Rows]:
+def duckdb_query(job: dict) -> Ask:
     if job["engine"] == "merganser":
         import merganser as module
     else:
@@ -24,23 +27,23 @@ def duckdb_query(job: dict) -> Callable[[], Rows]:
         connection.execute(f"CREATE VIEW {name} AS FROM '{path}'")
     for statement in job["statements"]:
         connection.execute(statement)
-    return lambda: connection.execute(job["sql"]).fetchall()
+    return lambda sql: connection.execute(sql).fetchall()
 
 
-def polars_query(job: dict) -> Callable[[], Rows]:
+def polars_query(job: dict) -> Ask:
     import polars
 
     context = polars.SQLContext({name: polars.scan_parquet(path) for name, path in job["tables"].items()})
-    return lambda: context.execute(job["sql"]).collect(engine="streaming").rows()
+    return lambda sql: context.execute(sql).collect(engine="streaming").rows()
 
 
-def datafusion_query(job: dict) -> Callable[[], Rows]:
+def datafusion_query(job: dict) -> Ask:
     import datafusion
 
     context = datafusion.SessionContext()
     for name, path in job["tables"].items():
         context.register_parquet(name, path)
-    return lambda: [tuple(row.values()) for row in context.sql(job["sql"]).to_pylist()]
+    return lambda sql: [tuple(row.values()) for row in context.sql(sql).to_pylist()]
 
 
 ENGINES = {"duckdb": duckdb_query, "merganser": duckdb_query, "polars": polars_query, "datafusion": datafusion_query}
@@ -48,14 +51,14 @@ ENGINES = {"duckdb": duckdb_query, "merganser": duckdb_query, "polars": polars_q
 
 def main() -> None:
     job = json.loads(sys.argv[1])
-    run = ENGINES[job["engine"]](job)
+    ask = ENGINES[job["engine"]](job)
     wall, cpu = time.perf_counter(), time.process_time()
-    rows = run()
+    rows = ask(job["sql"])
     result = {
         "wall": time.perf_counter() - wall,
         "cpu": time.process_time() - cpu,
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "rows": rows,
+        "rows": ask(job["check"]) if job.get("check") else rows,
     }
     print(json.dumps(result, default=str))
 
