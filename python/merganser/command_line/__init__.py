@@ -126,12 +126,16 @@ def report(
         typer.Option("--output", "-o", help="the file to write; its ending says what: .html, .json or .mmd (Mermaid)"),
     ] = Path("report.html"),
     run: Annotated[bool, typer.Option(help="run the query once; without, it is only planned")] = True,
+    measure_before: Annotated[
+        bool, typer.Option("--measure-before", help="run the plan without Merganser's rules too, for its figures")
+    ] = False,
+    title: Annotated[str | None, typer.Option(help="what the page calls the query; else its first comment")] = None,
 ) -> None:
     """Write a page on a query: what was slow, decisions, plans, stages, and what running it took."""
     before, text = text_of(init), text_of(sql)
     with opened(database, before + text) as connection:
         query = last_statement(run_before_last(connection, before, text))
-        written = write_report(connection, query, output, run=run)
+        written = write_report(connection, query, output, run=run, measure_before=measure_before, title=title)
     print(f"wrote {written}")
 
 

@@ -5,6 +5,10 @@ measured.py         what the run took
 surroundings.py     versions, machine, settings
 document.py         all of it as one value; as JSON
 carried_columns.py  where deferred columns are carried, before and after
+operator_names.py   what operators are about; names in place of `#0`
+hot_spots.py        where the time went, and what is worth a look
+plan_tree.py        a plan as chains and branches, as the page draws it
+remedies.py         what helps against a decline
 stage_graph.py      stages and the exchanges between them, laid out from left to right
 mermaid.py          the same graph as Mermaid text
 page.py             the HTML page, from page.html.jinja and page.css
@@ -12,6 +16,7 @@ quantities.py       numbers as people read them
 finished_file.py    a file that appears only when it is complete
 """
 
+import html
 from pathlib import Path
 
 import duckdb
@@ -33,15 +38,21 @@ def report(
     path: str | Path = "report.html",
     *,
     run: bool = True,
+    measure_before: bool = False,
     format: str | None = None,
-) -> Path:
+    title: str | None = None,
+) -> "WrittenReport":
     """Write what Merganser does to `query`, why, and what running it took, to `path`; return the path.
+
+    Of several statements in `query`, those before the last are run first, and the report is about the last.
 
     `format` is "html", "json" or "mermaid"; without it the ending of `path` decides: .html, .json, .mmd. The page is
     one file that needs no network and no scripts. `run=False` only plans the query and leaves the figures of the run
-    out. The query runs once, with the connection's settings, by EXPLAIN ANALYZE, so its rows are not returned.
+    out. The query runs once, with the connection's settings, by EXPLAIN ANALYZE, so its rows are not returned;
+    `measure_before=True` runs it in one DuckDB without our rules before that. `title` names the query; without it its
+    first comment does, or its text. In a notebook the path that is returned shows the page.
 
-    Raises ValueError where `query` is not exactly one query without parameters, the format is not known, or the
+    Raises ValueError where the last of `query` is not a query without parameters, the format is not known, or the
     connection has no Merganser; FileNotFoundError where the folder does not exist; and what the query itself raises.
     Then no file is written, and one that was there stays as it was.
     """
@@ -50,9 +61,19 @@ def report(
     check_target(path)
     from merganser.query_report.document import describe
 
-    document = describe(connection, query, run=run)
+    document = describe(connection, query, run=run, measure_before=measure_before, title=title)
     write_finished(path, rendered(document, form))
-    return path
+    return WrittenReport(path)
+
+
+class WrittenReport(type(Path())):
+    """The path of a report; a notebook shows the page in place of the name."""
+
+    def _repr_html_(self) -> str | None:
+        if FORMATS.get(self.suffix.lower()) != "html":
+            return None
+        page = html.escape(self.read_text(encoding="utf-8"))
+        return f'<iframe srcdoc="{page}" title="Merganser report" style="width:100%;height:40rem;border:0"></iframe>'
 
 
 def checked_format(path: Path, format: str | None) -> str:

@@ -19,6 +19,8 @@ class Run:
     cpu_seconds: float
     peak_memory_bytes: int
     spilled_bytes: int
+    #: Parsing aside: binding, optimising, and making the physical plan.
+    planning_seconds: float
     #: The plan that ran, with the figures of each operator.
     plan: Operator
     #: merganser.last_query(); None where the query ran on one node.
@@ -52,6 +54,7 @@ def measure(connection: duckdb.DuckDBPyConnection, query: str, stages: list[Stag
         cpu_seconds=profile["query"]["cpu_time"],
         peak_memory_bytes=profile["system"]["peak_buffer_memory"],
         spilled_bytes=profile["system"]["total_bytes_spilled"],
+        planning_seconds=sum(profile[part]["total_time"] for part in ("planner", "optimizer", "physical_planner")),
         plan=plan,
         stages=taken,
         missing=missing,
@@ -69,6 +72,7 @@ def answered_while_planning(connection: duckdb.DuckDBPyConnection, query: str) -
         cpu_seconds=time.process_time() - cpu,
         peak_memory_bytes=0,
         spilled_bytes=0,
+        planning_seconds=0,
         plan=replace(plan, rows=rows),
         missing="DuckDB answered the query while it planned it, so that no operator ran.",
     )

@@ -8,55 +8,16 @@ import jinja2
 from markupsafe import Markup
 
 from merganser.query_report import quantities
-from merganser.query_report.carried_columns import carried_in, deferred_columns
+from merganser.query_report.carried_columns import deferred_columns
 from merganser.query_report.document import Document
+from merganser.query_report.hot_spots import STRONG_SKEW, HotSpots, hot_operators, hot_stages
 from merganser.query_report.mermaid import as_mermaid
-from merganser.query_report.planned import Operator, Stage
+from merganser.query_report.plan_tree import PlanView, plan_view
+from merganser.query_report.planned import Stage
+from merganser.query_report.remedies import remedy
 from merganser.query_report.stage_graph import Edge, Graph, stage_graph
 
 FOLDER = Path(__file__).parent
-#: Skew from which a stage is marked: its longest task took this many times the median.
-STRONG_SKEW = 2
-FEW_COLUMNS = 3
-JOIN_BACK = {"NARROW_ROWS", "JOIN_BACK_GUARD"}
-
-
-@dataclass(frozen=True)
-class PlanRow:
-    """One operator as a line of the page. A chain of operators is a list; further inputs of one are set in."""
-
-    operator: Operator
-    depth: int
-    #: "right input of Hash Join", where it is not the operator below the line above.
-    place: str
-    carried: list[str]
-    is_ours: bool
-
-    @property
-    def carried_text(self) -> str:
-        """Their names where they are read, and wherever they are few."""
-        if self.operator.children and len(self.carried) > FEW_COLUMNS:
-            return f"{len(self.carried)} deferred columns"
-        return ", ".join(self.carried)
-
-
-@dataclass(frozen=True)
-class PlanView:
-    title: str
-    rows: list[PlanRow]
-    has_run: bool
-
-    @property
-    def carrying(self) -> list[Operator]:
-        return [row.operator for row in self.rows if row.carried]
-
-    @property
-    def estimated_carried_rows(self) -> int:
-        return sum(operator.estimated_rows or 0 for operator in self.carrying)
-
-    @property
-    def carried_rows(self) -> int:
-        return sum(operator.rows or 0 for operator in self.carrying)
 
 
 @dataclass(frozen=True)
@@ -70,6 +31,29 @@ class StageView:
 
 
 def as_page(document: Document) -> str:
+    plans = plan_views(document)
+    return (
+        environment()
+        .get_template("page.html.jinja")
+        .render(
+            document=document,
+            style=style(),
+            deferred=[f"{relation}.{column}" for relation, column in deferred_columns(document.decisions)],
+            plans=plans,
+            hot=hot_spots(document, plans),
+            stages=stage_views(document),
+            graph=stage_graph(document) if document.stages.stages else None,
+            mermaid=as_mermaid(document),
+            strong_skew=STRONG_SKEW,
+        )
+    )
+
+
+def style() -> Markup:
+    return Markup((FOLDER / "page.css").read_text(encoding="utf-8"))
+
+
+def environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER),
         autoescape=True,
@@ -79,60 +63,44 @@ def as_page(document: Document) -> str:
         keep_trailing_newline=True,
     )
     environment.filters.update(
-        number=quantities.count, size=quantities.size, seconds=quantities.seconds, factor=quantities.factor
+        number=quantities.count,
+        size=quantities.size,
+        seconds=quantities.seconds,
+        factor=quantities.factor,
+        percent=quantities.percent,
+        remedy=remedy,
     )
     environment.globals.update(amount=quantities.amount, estimate_against=quantities.estimate_against, curve=curve)
-    return environment.get_template("page.html.jinja").render(
-        document=document,
-        style=Markup((FOLDER / "page.css").read_text(encoding="utf-8")),
-        deferred=[f"{relation}.{column}" for relation, column in deferred_columns(document.decisions)],
-        plans=plan_views(document),
-        stages=stage_views(document),
-        graph=stage_graph(document) if document.stages.stages else None,
-        mermaid=as_mermaid(document),
-        strong_skew=STRONG_SKEW,
-    )
+    return environment
 
 
 # ---------------------------------------------------------------- plans
 
 
 def plan_views(document: Document) -> list[PlanView]:
-    """The plan before and after, or one where our rules changed nothing; with figures where it is the plan that ran."""
+    """The plan with our rules, then the one without, or one where they changed nothing; with figures of what ran."""
     run = document.run
     has_run = run is not None and not run.is_staged
+    deferred = deferred_columns(document.decisions)
     after = run.plan if has_run else document.plans.after
     if document.plans.are_equal:
-        return [plan_view(document, "Without and with Merganser", after, has_run)]
-    before = plan_view(document, "Before: DuckDB alone", document.plans.before, False)
-    return [before, plan_view(document, "After: with Merganser", after, has_run)]
+        return [plan_view("Without and with Merganser", "operator", after, has_run, deferred)]
+    ran_before = document.run_before is not None
+    before = document.run_before.plan if ran_before else document.plans.before
+    return [
+        plan_view("After: with Merganser", "operator", after, has_run, deferred),
+        plan_view("Before: DuckDB alone", "before", before, ran_before, deferred),
+    ]
 
 
-def plan_view(document: Document, title: str, plan: Operator, has_run: bool) -> PlanView:
-    carried = carried_in(plan, deferred_columns(document.decisions))
-    rows: list[PlanRow] = []
-
-    def add(operator: Operator, depth: int, place: str) -> None:
-        is_ours = operator.name in JOIN_BACK or "Grouping" in operator.details
-        rows.append(PlanRow(operator, depth, place, carried.get(id(operator), []), is_ours))
-        if not operator.children:
-            return
-        first, *others = zip(operator.children, places_of(operator), strict=True)
-        for other, other_place in others:
-            add(other, depth + 1, other_place)
-        add(first[0], depth, first[1])
-
-    add(plan, 0, "")
-    return PlanView(title, rows, has_run)
-
-
-def places_of(operator: Operator) -> list[str]:
-    """What to call the inputs of an operator; an only one needs no name."""
-    count = len(operator.children)
-    if count == 1:
-        return [""]
-    names = ["left input", "right input"] if count == 2 else [f"input {number}" for number in range(1, count + 1)]
-    return [f"{name} of {operator.title}" for name in names]
+def hot_spots(document: Document, plans: list[PlanView]) -> HotSpots | None:
+    """None where nothing ran, or what ran is not known in parts."""
+    run = document.run
+    if run is None:
+        return None
+    if run.stages:
+        return hot_stages(run.stages["stages"])
+    return None if run.is_staged or run.missing else hot_operators(run, plans[0].names)
 
 
 # ---------------------------------------------------------------- stages

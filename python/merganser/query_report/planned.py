@@ -43,10 +43,23 @@ class Operator:
     rows: int | None = None
     bytes: int | None = None
     seconds: float | None = None
+    #: Rows a scan read, before its filters.
+    scanned_rows: int | None = None
 
     @property
     def title(self) -> str:
         return self.name.strip().replace("_", " ").title()
+
+    @property
+    def is_scan(self) -> bool:
+        return not self.children and ("Table" in self.details or self.name.endswith(("SCAN", "READ_CSV", "READ_JSON")))
+
+    @property
+    def rows_in(self) -> int | None:
+        """What it read: rows of its inputs or, of a scan, those before its filters."""
+        if self.scanned_rows is not None or not self.children:
+            return self.scanned_rows
+        return sum(child.rows or 0 for child in self.children)
 
     def all(self) -> "Iterator[Operator]":
         yield self
@@ -83,18 +96,25 @@ class Stages:
     reason: str = ""
 
 
-def checked_query(connection: duckdb.DuckDBPyConnection, query: str) -> str:
-    """The text of the one query in `query`."""
+@dataclass(frozen=True)
+class Query:
+    text: str
+    #: Why decisions and stages cannot be told; empty where they can.
+    untold: str = ""
+
+
+def checked_query(connection: duckdb.DuckDBPyConnection, text: str) -> Query:
+    """The last statement of `text`, which must be a query; those before it have run."""
     loaded = connection.execute(
         "SELECT count(*) > 0 FROM duckdb_functions() WHERE function_name = 'merganser_explain'"
     ).fetchall()
     if not loaded[0][0]:
         raise ValueError("the connection has no Merganser; open it with merganser.connect()")
-    statements = connection.extract_statements(query)
-    if len(statements) != 1:
-        raise ValueError(f"a report is about exactly one query, but the text has {len(statements)} statements")
-    statement = statements[0]
-    if statement.type != duckdb.StatementType.SELECT:
+    statements = connection.extract_statements(text)
+    if not statements:
+        raise ValueError("a report is about a query, and the text has no statement")
+    *before, statement = statements
+    if statement.type not in (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI):
         raise ValueError(
             f"a report is about a query (SELECT, FROM, VALUES, WITH), not about {statement.type.name}; pass the query "
             "it reads from"
@@ -102,7 +122,16 @@ def checked_query(connection: duckdb.DuckDBPyConnection, query: str) -> str:
     if statement.named_parameters:
         names = ", ".join(f"${name}" for name in sorted(statement.named_parameters))
         raise ValueError(f"the query has parameters ({names}); write their values into its text")
-    return statement.query.strip().removesuffix(";").rstrip()
+    for earlier in before:
+        connection.execute(earlier).fetchall()
+    query = statement.query.strip().removesuffix(";").rstrip()
+    return Query(query, SEVERAL if statement.type == duckdb.StatementType.MULTI else "")
+
+
+SEVERAL = (
+    "This PIVOT becomes several statements, as it first reads the values it makes columns of; decisions and stages are "
+    "told of one statement. List the values to see them: PIVOT ... ON c IN (a, b)."
+)
 
 
 def decisions_of(connection: duckdb.DuckDBPyConnection, query: str) -> list[Decision]:
@@ -145,14 +174,19 @@ def operator_of(node: dict) -> Operator:
         for name, value in node["extra_info"].items()
     }
     estimate = details.pop("Estimated Cardinality", None)
+    children = [operator_of(child) for child in node.get("children", [])]
+    rows = node.get("intermediate_rows")
+    if node["name"] == "UNION" and rows == 0:  # DuckDB counts none where it hands through
+        rows = sum(child.rows or 0 for child in children)
     return Operator(
         name=node["name"],
         details=details,
-        children=[operator_of(child) for child in node.get("children", [])],
+        children=children,
         estimated_rows=int(estimate[0]) if estimate else None,
-        rows=node.get("intermediate_rows"),
+        rows=rows,
         bytes=node.get("intermediate_size_bytes"),
         seconds=node.get("timing"),
+        scanned_rows=node.get("rows_scanned"),
     )
 
 
@@ -180,6 +214,30 @@ def settings(connection: duckdb.DuckDBPyConnection, wanted: dict[str, str]) -> I
             connection.execute(
                 f"SET SESSION {name} = {as_text(value)}" if scope == "LOCAL" else f"RESET SESSION {name}"
             )
+
+
+@contextmanager
+def unprofiled(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Profiling the user has switched on sees nothing of what happens meanwhile, and is on again afterwards."""
+    before = profiling(connection)
+    connection.execute("PRAGMA disable_profiling")
+    try:
+        yield
+    finally:
+        if before is not None:
+            connection.execute(f"SET enable_profiling = {as_text(before)}")
+
+
+def profiling(connection: duckdb.DuckDBPyConnection) -> str | None:
+    """The setting enable_profiling; None where it is off.
+
+    A SELECT of it would itself be profiled, and take the place of what the user wants to see. EXPLAIN is not, and the
+    plan has the setting as a constant.
+    """
+    query = "EXPLAIN (FORMAT JSON) SELECT range || current_setting('enable_profiling') FROM range(1)"
+    plans = connection.execute(query).fetchall()
+    values = [re.search(r"\|\| '(\w+)'", plan) for _, plan in plans]
+    return next((value[1] for value in values if value), None)
 
 
 def as_text(value: str) -> str:

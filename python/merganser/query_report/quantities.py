@@ -9,8 +9,14 @@ def count(value: int) -> str:
 
 
 def amount(value: int, noun: str) -> str:
-    """1 -> 1 task, 8 -> 8 tasks"""
-    return f"{count(value)} {noun if value == 1 else noun + 's'}"
+    """1 -> 1 task, 8 -> 8 tasks, 2 -> 2 retries"""
+    many = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count(value)} {noun if value == 1 else many}"
+
+
+def percent(share: float) -> str:
+    """0.4567 -> 46 %, 0.001 -> <1 %"""
+    return f"{share:.0%}".replace("%", " %") if share >= 0.01 or share == 0 else "<1 %"
 
 
 def size(value: int) -> str:
@@ -23,6 +29,10 @@ def size(value: int) -> str:
 
 def seconds(value: float) -> str:
     """0.000123 -> 0.12 ms, 12.3456 -> 12.3 s"""
+    if value >= 3600:
+        return f"{value // 3600:,.0f} h {value % 3600 // 60:.0f} min"
+    if value >= 120:
+        return f"{value // 60:.0f} min {value % 60:.0f} s"
     if value >= 100:
         return f"{value:,.0f} s"
     if value >= 1:

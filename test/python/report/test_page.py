@@ -5,7 +5,9 @@ import re
 
 import merganser
 import pytest
-from merganser.query_report import measured, quantities
+from merganser.query_report import hot_spots, measured, quantities
+from merganser.query_report.operator_names import named_details
+from merganser.query_report.planned import Operator
 
 REPORT = """SELECT id, name, comment, sum(price) AS revenue FROM customer JOIN sale ON customer_id = id
             GROUP BY ALL ORDER BY revenue DESC, id LIMIT 5"""
@@ -32,7 +34,7 @@ def test_late_materialisation_applied(shop, page_of):
     assert ("fd", "(customer.id)-->(customer.name, customer.comment)") in facts(decision)
     assert [item for item, _ in facts(decision)][0] == "estimate"
     assert re.search(r"decided in \d+ microseconds", decision.text)
-    before, after = page.with_id("plans").all("div", "plan")
+    after, before = page.with_id("plans").all("div", "plan")
     assert (before.all("h3")[0].text, after.all("h3")[0].text) == ("Before: DuckDB alone", "After: with Merganser")
     names = [element.text for element in after.all("span", "name")]
     assert names.count("Join Back Guard") == 1 and names.count("Narrow Rows") == 1
@@ -42,7 +44,7 @@ def test_late_materialisation_applied(shop, page_of):
 
 def test_deferred_columns_are_marked_where_they_are_carried(shop, page_of):
     """Before: from the scan of customer through the join and the aggregate. After: above the join-back only."""
-    before, after = page_of(shop, REPORT).with_id("plans").all("div", "plan")
+    after, before = page_of(shop, REPORT).with_id("plans").all("div", "plan")
 
     def carrying(plan):
         return [row.all("span", "name")[0].text for row in plan.all("li", "carries")]
@@ -52,10 +54,10 @@ def test_deferred_columns_are_marked_where_they_are_carried(shop, page_of):
     assert carrying(after)[-1] == "Seq Scan"
     tags = {tag.text for plan in (before, after) for tag in plan.all("div", "tag")}
     assert tags == {"carries name, comment"}
-    # 5 rows leave each of them, for the guard let them through; DuckDB counts none for the Union with the key's check
+    # 5 rows leave each of them, for the guard let them through
     count = len(carrying(after))
     assert carrying(after).count("Union") == 1
-    assert f"carried by {count} operators, over {5 * (count - 1)} rows" in after.all("p", "carried")[0].text
+    assert f"carried by {count} operators, over {5 * count} rows" in after.all("p", "carried")[0].text
 
 
 def test_figures_of_operators_are_those_of_the_run(shop, tmp_path):
@@ -92,24 +94,24 @@ def test_a_table_function_tells_its_grouping(connection, page_of):
     assert grouping.all("h3")[0].text == "grouping chosen hashed"
     assert ("partition by", "{a}") in facts(grouping)
     (session,) = [row for row in page.all("li", "ours") if row.all("span", "name")[0].text == "Session"]
-    assert session.all("span", "rows")[0].text.startswith("10 rows")
+    assert session.all("div", "rows")[0].text.startswith("10 rows")
 
 
 def test_inputs_of_an_operator_are_named(connection, page_of):
     connection.execute("CREATE TABLE t AS FROM range(10) r(i)")
 
     def places(query):
-        return [place.text for place in page_of(connection, query).all("span", "place")]
+        return [place.text for place in page_of(connection, query).all("p", "place")]
 
     assert places("FROM t WHERE i > 3") == []
     assert places("SELECT count(*) FROM t JOIN t AS u USING (i)") == [
-        "right input of Hash Join",
         "left input of Hash Join",
+        "right input of Hash Join",
     ]
     assert places("FROM t UNION ALL FROM t UNION ALL FROM t") == [
+        "input 1 of Union",
         "input 2 of Union",
         "input 3 of Union",
-        "input 1 of Union",
     ]
 
 
@@ -117,6 +119,158 @@ def test_no_rule_looked_at_it(connection, page_of):
     page = page_of(connection, "SELECT 42 AS answer")
     assert "No rule looked at this query" in page.with_id("decisions").text
     assert page.with_id("total-rows").text == "1"
+
+
+def test_titles_name_the_query(connection, page_of):
+    def titles(query, **options):
+        page = page_of(connection, query, **options)
+        return page.all("h1")[0].text, page.all("title")[0].text
+
+    assert titles("-- The answer\nSELECT 42") == ("The answer", "The answer · Merganser report")
+    assert titles("/* The\nanswer */ SELECT 42")[0] == "The answer"
+    assert titles("SELECT  42\n AS answer")[0] == "SELECT 42 AS answer"
+    assert titles("SELECT 42", title="<i>q10</i>")[0] == "<i>q10</i>"
+    assert titles(f"SELECT '{'x' * 200}'")[0].endswith("x…")
+
+
+def test_a_decline_says_what_would_help_in_a_calm_colour(shop, page_of):
+    page = page_of(shop, "SELECT name, sum(price) AS s FROM customer JOIN sale ON customer_id = id GROUP BY name")
+    (remedy,) = page.with_id("decision1").all("p", "remedy")
+    assert remedy.text == "What would help: Add the LIMIT you mean."
+
+
+def test_pivot_and_statements_before_the_query(connection, page_of):
+    page = page_of(connection, "CREATE TABLE t AS SELECT i % 3 AS a, i FROM range(9) r(i); PIVOT t ON a USING sum(i);")
+    assert page.with_id("query").all("code")[0].raw_text == "PIVOT t ON a USING sum(i)"
+    assert "becomes several statements" in page.with_id("decisions").text
+    assert page.with_id("total-rows").text == "1"
+    assert "t" in [subject.text for subject in page.with_id("plans").all("div", "subject")]
+
+
+# ---------------------------------------------------------------- where the time went
+
+
+def test_operators_are_listed_by_their_time(shop, page_of, tmp_path):
+    page = page_of(shop, REPORT)
+    listed = page.with_id("hot").all("ol", "hot")[0].all("li")
+    shares = [float(item.attributes["style"].removeprefix("--share:")) for item in listed]
+    assert 3 <= len(listed) <= 8 and shares == sorted(shares, reverse=True) and sum(shares) <= 1.01
+    names = {element.attributes["id"]: element for element in page.with_id("plans").all("li", "operator")}
+    for item in listed:
+        (link,) = item.all("a")
+        operator = names[link.attributes["href"].removeprefix("#")]
+        assert operator.all("span", "name")[0].text == link.text
+        assert float(operator.attributes["style"].removeprefix("--share:")) == float(
+            item.attributes["style"].removeprefix("--share:")
+        )
+    scans = [item.text for item in listed if "Seq Scan sale" in item.text]
+    assert scans and "200,000 rows → 200,000" in scans[0]
+
+
+def test_what_is_worth_a_look(connection, page_of, tmp_path):
+    """A scan that drops nearly all it reads, and an estimate that is far off."""
+    connection.execute("CREATE TABLE t AS SELECT i, hash(i) % 50000 AS h FROM range(100000) r(i)")
+
+    def remarks(condition):
+        page = page_of(connection, f"SELECT i FROM t WHERE {condition}")
+        return [item.text for item in page.with_id("hot").all("ul", "remarks")[0].all("li")]
+
+    (scanned,) = remarks("h + 0 = 7")
+    assert re.fullmatch(r"Seq Scan t: reads \d\d,\d\d\d rows and keeps \d of them", scanned)
+    filtered = remarks("h % 1000 = 7 AND i % 10 = 1")
+    assert [
+        text for text in filtered if re.match(r"Filter .*: [\d,]+x fewer rows than estimated: \d+, not 20,000", text)
+    ]
+    connection.execute(f"COPY t TO '{tmp_path}/some.parquet' (ROW_GROUP_SIZE 2048)")
+    page = page_of(connection, f"SELECT i FROM '{tmp_path}/some.parquet' WHERE i = 77")
+    assert "some.parquet" in [subject.text for subject in page.with_id("plans").all("div", "subject")]
+
+
+def test_nothing_is_hot_where_nothing_ran(shop, page_of):
+    assert "hot" not in {e.attributes.get("id") for e in page_of(shop, REPORT, run=False).all()}
+
+
+def test_the_plan_before_is_measured_on_request(shop, page_of, tmp_path):
+    page = page_of(shop, REPORT, measure_before=True)
+    after, before = page.with_id("plans").all("div", "plan")
+    assert page.with_id("before-time").text.endswith(("ms", "s"))
+    scans = [row.text for row in before.all("li", "operator") if "Seq Scan" in row.text]
+    assert any("200,000 rows" in text for text in scans)
+    assert "~" not in before.all("p", "carried")[0].text.partition("(")[0]
+    told = written(shop, REPORT, tmp_path / "r.json", measure_before=True)
+    assert told["run_before"]["rows"] == told["run"]["rows"] == 5
+    assert "JOIN_BACK_GUARD" not in json.dumps(told["run_before"]["plan"])
+    assert shop.execute("SELECT current_setting('merganser_late_materialization')").fetchall() == [(True,)]
+
+
+def test_the_hottest_stages_are_listed(staged, page_of):
+    page = page_of(staged, GROUPED)
+    stages = sorted(merganser.last_query()["stages"], key=lambda stage: -stage["task_seconds"])
+    listed = page.with_id("hot").all("ol", "hot")[0].all("a")
+    assert [link.attributes["href"] for link in listed] == [f"#stage{stage['stage']}" for stage in stages]
+
+
+def test_stages_worth_a_look():
+    calm = {"stage": 1, "tasks": 4, "task_seconds": 1.0, "rows_in": 9, "rows_out": 9, "estimated_rows": 9, "skew": 1.0}
+    calm |= {"retries": 0, "spilled_bytes": 0}
+    odd = {**calm, "stage": 2, "skew": 3.0, "retries": 2, "spilled_bytes": 4096, "rows_out": 5000}
+    told = hot_spots.hot_stages([calm, odd])
+    assert [remark.anchor for remark in told.remarks] == ["stage2"] * 4
+    text = " ".join(remark.text for remark in told.remarks)
+    for part in ("556x more rows than estimated", "3.0x the median", "2 retries", "spilled 4.1 kB"):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("SELECT g, sum(i + 1) AS s FROM t GROUP BY g", "by g"),
+        ("SELECT g, sum(i + 1) AS s FROM t GROUP BY g ORDER BY s DESC LIMIT 3", "3 by s DESC"),
+        ("SELECT * FROM t JOIN u USING (g)", "g = g"),
+        (
+            "SELECT g, '#0' || s AS x, count(*) FROM t GROUP BY ALL HAVING count(*) > 0",
+            "by g, __internal_compress_string_uinteger(('#0' || s))",
+        ),
+    ],
+)
+def test_positions_are_told_by_name(connection, page_of, query, shown):
+    connection.execute("CREATE TABLE t AS SELECT i, i % 70000 AS g, 'x' AS s FROM range(200000) r(i)")
+    connection.execute("CREATE TABLE u AS SELECT i * 3 AS g, i AS v FROM range(1000) r(i)")
+    page = page_of(connection, query)
+    subjects = [subject.text for subject in page.with_id("plans").all("div", "subject")]
+    assert shown in subjects
+    details = [detail.text for detail in page.with_id("plans").all("div", "detail")]
+    assert not [text for text in details if re.search(r"(?<!')#\d", text)]
+
+
+def test_positions_stay_where_their_names_are_not_known():
+    scan = Operator("SEQ_SCAN", {"Table": ["t"], "Projections": ["a", "b"]})
+    join = Operator("HASH_JOIN", {"Conditions": ["#0 = #1"]}, [scan, scan])
+    top = Operator("PROJECTION", {"Projections": ["#3", "'#0'"]}, [join])
+    named = named_details(top)
+    assert named[id(join)]["Conditions"] == ["a = b"]
+    assert named[id(top)]["Projections"] == ["#3", "'#0'"]
+    over_scan = Operator("PROJECTION", {"Projections": ["#1 + '#0'", "#7"]}, [scan])
+    assert named_details(over_scan)[id(over_scan)]["Projections"] == ["b + '#0'", "#7"]
+
+
+def test_a_plan_is_a_tree_of_chains(connection, page_of):
+    """Nested joins: each input is a branch, and the deepest goes on below."""
+    connection.execute("CREATE TABLE t AS SELECT i, i AS j FROM range(1000) r(i)")
+    query = "SELECT count(a.j + b.j + c.j + d.j) FROM (t a JOIN t b USING (i)) JOIN (t c JOIN t d USING (i)) USING (i)"
+    (tree,) = page_of(connection, query).with_id("plans").all("div", "tree")
+    inputs = tree.all("div", "inputs")
+    assert len(inputs) == 3
+    for of in inputs:
+        branches = [part for part in of.content if not isinstance(part, str)]
+        assert len(branches) == 2
+        assert sum("deepest" in branch.attributes["class"].split() for branch in branches) == 1
+        assert [branch.all("p", "place")[0].text.split()[0] for branch in branches] == ["left", "right"]
+    assert len(tree.all("li", "operator")) == len(re.findall(r'"name"', planned_json(connection, query)))
+
+
+def planned_json(connection, query) -> str:
+    return connection.execute(f"EXPLAIN (FORMAT JSON) {query}").fetchall()[0][1]
 
 
 # ---------------------------------------------------------------- stages

@@ -28,7 +28,19 @@ def tpch(tpch_parquet):
 def planned(connection, query) -> Document:
     """What a report knows of the stages of a query that has not run."""
     nothing = Operator("", {})
-    return Document(query, "", "local", [], Plans(nothing, nothing), stages_of(connection, query), None, Surroundings())
+    return Document(
+        query=query,
+        title="",
+        written="",
+        runner="local",
+        decisions=[],
+        untold="",
+        plans=Plans(nothing, nothing),
+        stages=stages_of(connection, query),
+        run=None,
+        run_before=None,
+        surroundings=Surroundings(),
+    )
 
 
 def overlap(one, other) -> bool:
@@ -86,7 +98,13 @@ def test_inputs_are_those_of_the_plan(tpch, tpch_queries):
         (quantities.seconds(0.000123), "0.12 ms"),
         (quantities.seconds(0.0449), "44.9 ms"),
         (quantities.seconds(12.345), "12.3 s"),
-        (quantities.seconds(1234.5), "1,234 s"),
+        (quantities.seconds(119), "119 s"),
+        (quantities.seconds(1234.5), "20 min 34 s"),
+        (quantities.seconds(9000), "2 h 30 min"),
+        (quantities.amount(2, "retry"), "2 retries"),
+        (quantities.percent(0.4567), "46 %"),
+        (quantities.percent(0.001), "<1 %"),
+        (quantities.percent(0), "0 %"),
         (quantities.factor(1.26), "1.3x"),
         (quantities.factor(4321.9), "4,322x"),
         (quantities.estimate_against(5, 5), "as estimated"),
