@@ -118,7 +118,18 @@ string BoundArguments::String(const string &parameter) const {
 }
 
 idx_t BoundArguments::Column(const string &parameter) const {
-	auto wanted = String(parameter);
+	return ColumnNamed(parameter, String(parameter));
+}
+
+vector<idx_t> BoundArguments::Columns(const string &parameter) const {
+	vector<idx_t> result;
+	for (auto &wanted : ListValue::GetChildren(Get(parameter))) {
+		result.push_back(ColumnNamed(parameter, StringValue::Get(wanted)));
+	}
+	return result;
+}
+
+idx_t BoundArguments::ColumnNamed(const string &parameter, const string &wanted) const {
 	for (idx_t column = 0; column < table.names.size(); column++) {
 		if (StringUtil::CIEquals(table.names[column], wanted)) {
 			return column;
@@ -183,6 +194,16 @@ TimeColumn BoundArguments::TimeInOrder(const string &parameter) const {
 		    "%s: the time column is [%s], but ORDER BY sorts by [%s]. Rows have to come in the order of "
 		    "their times: write ORDER BY %s, or %s => '%s' if that is the time",
 		    function, table.names[result.column], sorted, table.names[result.column], parameter, sorted);
+	}
+	return result;
+}
+
+TimeColumn BoundArguments::AscendingTime(const string &parameter) const {
+	auto result = TimeInOrder(parameter);
+	if (Descends()) {
+		throw BinderException("%s: The ORDER BY clause of the DATA argument must sort the time column in ascending "
+		                      "order. Write ORDER BY %s",
+		                      function, table.names[result.column]);
 	}
 	return result;
 }

@@ -70,12 +70,17 @@ public:
 	//! The same for functions that go through times in their order: where `parameter` is not passed, the single ORDER
 	//! BY item if it holds times, else the default. Where there is an ORDER BY, this column has to lead it.
 	TimeColumn TimeInOrder(const string &parameter) const;
+	//! The same for functions that take them in ascending order only.
+	TimeColumn AscendingTime(const string &parameter) const;
+	//! Positions of the columns that a COLUMNS parameter names.
+	vector<idx_t> Columns(const string &parameter) const;
 	//! Whether ORDER BY leads with descending values.
 	bool Descends() const;
 	//! ORDER BY has to be exactly the column that `parameter` names, ascending.
 	void RequireOrderedBy(const string &parameter, idx_t column) const;
 
 private:
+	idx_t ColumnNamed(const string &parameter, const string &wanted) const;
 	//! What ORDER BY sorts the rows of a partition by first.
 	optional_ptr<const OrderItem> LeadingOrder() const;
 

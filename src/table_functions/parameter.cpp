@@ -45,6 +45,8 @@ string ParameterDefinition::TypeName() const {
 		return "VARCHAR";
 	case ParameterKind::COLUMN:
 		return "VARCHAR (a column name)";
+	case ParameterKind::COLUMNS:
+		return "VARCHAR[] (column names)";
 	case ParameterKind::TIME_SPAN:
 		return "duration, INTERVAL or BIGINT";
 	case ParameterKind::TIME_POINT:
@@ -81,6 +83,18 @@ static bool IsTimePoint(const LogicalType &type) {
 	}
 }
 
+static bool NamesColumns(const Value &passed) {
+	auto is_list = passed.type().id() == LogicalTypeId::LIST;
+	if (!is_list || ListType::GetChildType(passed.type()).id() != LogicalTypeId::VARCHAR) {
+		return false;
+	}
+	auto &names = ListValue::GetChildren(passed);
+	auto is_null = [](const Value &name) {
+		return name.IsNull();
+	};
+	return !names.empty() && std::none_of(names.begin(), names.end(), is_null);
+}
+
 Value ParameterDefinition::Convert(const string &function, const Value &passed) const {
 	auto &type = passed.type();
 	auto wanted = LogicalType(LogicalType::SQLNULL);
@@ -97,6 +111,9 @@ Value ParameterDefinition::Convert(const string &function, const Value &passed) 
 	case ParameterKind::STRING:
 	case ParameterKind::COLUMN:
 		wanted = type.id() == LogicalTypeId::VARCHAR ? LogicalType::VARCHAR : wanted;
+		break;
+	case ParameterKind::COLUMNS:
+		wanted = NamesColumns(passed) ? LogicalType::LIST(LogicalType::VARCHAR) : wanted;
 		break;
 	case ParameterKind::TIME_SPAN:
 	case ParameterKind::COUNT_OR_SPAN:

@@ -22,6 +22,7 @@ enum class ParameterKind : uint8_t {
 	BOOLEAN,       //! BOOLEAN
 	STRING,        //! VARCHAR
 	COLUMN,        //! VARCHAR: the name of a column of the table argument
+	COLUMNS,       //! VARCHAR[]: names of columns of the table argument, at least one
 	TIME_SPAN,     //! a duration (1m) or INTERVAL without months, or an integer count in the time column's own unit
 	TIME_POINT,    //! a timestamp, date or integer, matching the time column
 	COUNT_OR_SPAN, //! an integer counts rows, a duration or INTERVAL is a time span

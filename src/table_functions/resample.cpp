@@ -1,8 +1,8 @@
 #include "table_functions/resample.hpp"
 
+#include "table_functions/ascending_times.hpp"
 #include "table_functions/filled_column.hpp"
 #include "table_functions/participating_columns.hpp"
-#include "table_functions/time_dispatch.hpp"
 
 namespace merganser {
 
@@ -32,7 +32,8 @@ struct BoundResample : public BoundProcessor {
 template <class T>
 class ResampleProcessor : public Processor {
 public:
-	ResampleProcessor(ClientContext &context, const BoundResample &bound) : context(context), bound(bound) {
+	ResampleProcessor(ClientContext &context, const BoundResample &bound)
+	    : context(context), bound(bound), ascending("RESAMPLE", bound.time_name, bound.time_type) {
 		for (idx_t column = 0; column < bound.column_types.size(); column++) {
 			columns.push_back(
 			    FilledColumn::Make(context, bound.rule, bound.max_gap, column + 1, bound.column_types[column]));
@@ -41,13 +42,15 @@ public:
 
 	void BeginPartition() override {
 		begun = false;
+		ascending.BeginPartition();
 		for (auto &column : columns) {
 			column->Clear();
 		}
 	}
 
 	void Consume(const InputRows &rows, ProcessorOutput &output) override {
-		ReadTimes(rows);
+		auto &times = ascending.Read(rows);
+		auto last = ascending.Last();
 		if (!begun) {
 			begun = true;
 			next = FirstPoint(times.front());
@@ -66,30 +69,12 @@ public:
 	}
 
 	void EndPartition(ProcessorOutput &output) override {
-		EmitUpTo(bound.has_finish ? bound.finish : last, output);
+		EmitUpTo(bound.has_finish ? bound.finish : ascending.Last(), output);
 	}
 
 private:
 	//! Before every time.
 	static constexpr wide_t NONE = -(wide_t(1) << 100);
-
-	void ReadTimes(const InputRows &rows) {
-		times.clear();
-		for (auto position = rows.begin; position < rows.end; position++) {
-			if (rows.IsNull(0, position)) {
-				ThrowNullTime("RESAMPLE", bound.time_name);
-			}
-			auto time = rows.Get<T>(0, position);
-			if (!bound.time_type.IsIntegral() && IsInfiniteTime(time)) {
-				ThrowInfiniteTime("RESAMPLE", bound.time_name);
-			}
-			if ((begun || !times.empty()) && time < last) {
-				ThrowGoesBack();
-			}
-			last = time;
-			times.push_back(time);
-		}
-	}
 
 	wide_t FirstPoint(int64_t first_time) const {
 		if (bound.has_start) {
@@ -113,21 +98,12 @@ private:
 		}
 	}
 
-	//! Only without ORDER BY; what it asks for is verified before.
-	[[noreturn]] void ThrowGoesBack() const {
-		throw InvalidInputException("RESAMPLE: the time column [%s] goes back from one row to the next. Order the "
-		                            "input by it: DATA => ... ORDER BY %s",
-		                            bound.time_name, bound.time_name);
-	}
-
 	ClientContext &context;
 	const BoundResample &bound;
 	vector<unique_ptr<FilledColumn>> columns;
-	//! Of the rows being consumed.
-	unsafe_vector<int64_t> times;
-	//! Whether the partition has had rows; the time of the last one and the next grid point.
+	AscendingTimes<T> ascending;
+	//! The next grid point, once the partition has had rows.
 	bool begun = false;
-	int64_t last = 0;
 	wide_t next = 0;
 };
 
@@ -184,13 +160,8 @@ ResampleFunction::ResampleFunction() {
 }
 
 unique_ptr<BoundProcessor> ResampleFunction::Bind(ClientContext &context, const BoundArguments &arguments) const {
-	auto time = arguments.TimeInOrder("TIMECOL");
+	auto time = arguments.AscendingTime("TIMECOL");
 	auto &table = arguments.Table();
-	if (arguments.Descends()) {
-		throw BinderException("%s: The ORDER BY clause of the DATA argument must sort the time column in ascending "
-		                      "order. Write ORDER BY %s",
-		                      name, table.names[time.column]);
-	}
 	auto result = make_uniq<BoundResample>();
 	result->time_name = table.names[time.column];
 	result->time_type = time.type;

@@ -2,6 +2,7 @@
 
 #include "table_functions/capacity.hpp"
 #include "table_functions/fft.hpp"
+#include "table_functions/funnel.hpp"
 #include "table_functions/highpass.hpp"
 #include "table_functions/lowpass.hpp"
 #include "table_functions/lttb.hpp"
@@ -9,6 +10,7 @@
 #include "table_functions/pattern_match.hpp"
 #include "table_functions/resample.hpp"
 #include "table_functions/session.hpp"
+#include "table_functions/states.hpp"
 #include "table_functions/time_windows.hpp"
 #include "table_functions/variation.hpp"
 #include "table_functions/xcorr.hpp"
@@ -24,6 +26,7 @@ static vector<shared_ptr<const TableFunctionDefinition>> &Registered() {
 	    make_shared_ptr<FftFunction>(),          make_shared_ptr<LowpassFunction>(),
 	    make_shared_ptr<HighpassFunction>(),     make_shared_ptr<XcorrFunction>(),
 	    make_shared_ptr<PatternMatchFunction>(), make_shared_ptr<ResampleFunction>(),
+	    make_shared_ptr<StatesFunction>(),       make_shared_ptr<FunnelFunction>(),
 	};
 	return functions;
 }

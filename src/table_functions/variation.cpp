@@ -1,10 +1,7 @@
 #include "table_functions/variation.hpp"
 
 #include "table_functions/text_collation.hpp"
-
-#include "duckdb/common/operator/comparison_operators.hpp"
-#include "duckdb/common/vector_operations/vector_operations.hpp"
-#include "duckdb/storage/buffer_manager.hpp"
+#include "table_functions/window_base.hpp"
 
 namespace merganser {
 
@@ -18,86 +15,10 @@ struct BoundVariation : public BoundProcessor {
 	unique_ptr<Processor> MakeProcessor(ClientContext &context) const override;
 };
 
-//! Numbers within DELTA of the base. Whole numbers are compared exactly.
-template <class T>
-class NumericBase {
-public:
-	NumericBase(ClientContext &context, const BoundVariation &bound) : delta(bound.delta) {
-	}
-
-	void Set(const InputRows &rows, idx_t position) {
-		base = rows.Get<T>(0, position);
-	}
-
-	bool Near(const InputRows &rows, idx_t position) const {
-		auto value = rows.Get<T>(0, position);
-		if (Equals::Operation<T>(value, base)) {
-			return true;
-		}
-		if (delta == 0) {
-			return false;
-		}
-		if (std::is_integral<T>::value) {
-			auto distance = value > base ? static_cast<uint64_t>(value) - static_cast<uint64_t>(base)
-			                             : static_cast<uint64_t>(base) - static_cast<uint64_t>(value);
-			return static_cast<long double>(distance) <= static_cast<long double>(delta);
-		}
-		return std::fabs(static_cast<double>(value) - static_cast<double>(base)) <= delta;
-	}
-
-private:
-	const double delta;
-	T base {};
-};
-
-//! Any type, DELTA 0.
-class EqualBase {
-public:
-	EqualBase(ClientContext &context, const BoundVariation &bound) : type(bound.type) {
-	}
-
-	void Set(const InputRows &rows, idx_t position) {
-		base = make_uniq<Vector>(type, 1);
-		VectorOperations::Copy(rows.Column(0), *base, position + 1, position, 0);
-		FlatVector::SetSize(*base, 1);
-	}
-
-	bool Near(const InputRows &rows, idx_t position) const {
-		Vector value(rows.Column(0), position, position + 1);
-		Vector distinct(LogicalType::BOOLEAN, 1);
-		VectorOperations::DistinctFrom(value, *base, distinct);
-		distinct.Flatten();
-		return !FlatVector::GetData<bool>(distinct)[0];
-	}
-
-private:
-	const LogicalType type;
-	unique_ptr<Vector> base;
-};
-
-//! Text and blobs, DELTA 0.
-class TextBase {
-public:
-	TextBase(ClientContext &context, const BoundVariation &bound) {
-	}
-
-	void Set(const InputRows &rows, idx_t position) {
-		base = rows.Get<string_t>(0, position).GetString();
-	}
-
-	bool Near(const InputRows &rows, idx_t position) const {
-		return rows.Get<string_t>(0, position) == string_t(base.data(), static_cast<uint32_t>(base.size()));
-	}
-
-private:
-	string base;
-};
-
 template <class BASE>
 class VariationProcessor : public Processor {
 public:
-	VariationProcessor(ClientContext &context, const BoundVariation &bound)
-	    : base(context, bound), ignore_null(bound.ignore_null) {
+	VariationProcessor(BASE base, const BoundVariation &bound) : base(std::move(base)), ignore_null(bound.ignore_null) {
 	}
 
 	void BeginPartition() override {
@@ -150,25 +71,9 @@ private:
 };
 
 unique_ptr<Processor> BoundVariation::MakeProcessor(ClientContext &context) const {
-	switch (type.id()) {
-	case LogicalTypeId::TINYINT:
-		return make_uniq<VariationProcessor<NumericBase<int8_t>>>(context, *this);
-	case LogicalTypeId::SMALLINT:
-		return make_uniq<VariationProcessor<NumericBase<int16_t>>>(context, *this);
-	case LogicalTypeId::INTEGER:
-		return make_uniq<VariationProcessor<NumericBase<int32_t>>>(context, *this);
-	case LogicalTypeId::BIGINT:
-		return make_uniq<VariationProcessor<NumericBase<int64_t>>>(context, *this);
-	case LogicalTypeId::FLOAT:
-		return make_uniq<VariationProcessor<NumericBase<float>>>(context, *this);
-	case LogicalTypeId::DOUBLE:
-		return make_uniq<VariationProcessor<NumericBase<double>>>(context, *this);
-	case LogicalTypeId::VARCHAR:
-	case LogicalTypeId::BLOB:
-		return make_uniq<VariationProcessor<TextBase>>(context, *this);
-	default:
-		return make_uniq<VariationProcessor<EqualBase>>(context, *this);
-	}
+	return WithWindowBase(0, type, delta, [&](auto base) -> unique_ptr<Processor> {
+		return make_uniq<VariationProcessor<decltype(base)>>(std::move(base), *this);
+	});
 }
 
 bool IsNumeric(const LogicalType &type) {

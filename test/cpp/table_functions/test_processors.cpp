@@ -139,6 +139,8 @@ vector<Call> Calls() {
 	    {"RESAMPLE", {{"SIZE", Value::BIGINT(3)}, {"FILL", Value("linear")}, {"MAX_GAP", Value::BIGINT(8)}}},
 	    {"RESAMPLE", {{"SIZE", Value::BIGINT(4)}, {"FILL", Value("next")}, {"START", Value::BIGINT(-60)}}},
 	    {"RESAMPLE", {{"SIZE", Value::BIGINT(1)}, {"FILL", Value("null")}, {"FINISH", Value::BIGINT(300)}}},
+	    {"STATES", {{"COL", Value("a")}, {"MAX_GAP", Value::BIGINT(5)}}},
+	    {"STATES", {{"COL", Value("a")}, {"IGNORE_NULL", Value::BOOLEAN(false)}}},
 	    {"PATTERN_MATCH",
 		 {{"DATA_COL", Value("a")},
 		  {"PATTERN", Value("0,1,{2,1}*,0")},
