@@ -19,8 +19,9 @@ import merganser
 from merganser.command_line.databases import IN_MEMORY, opened
 from merganser.command_line.installation import examine, write_findings
 from merganser.command_line.one_message import CHECK_FAILED, OneMessage
-from merganser.command_line.statements import last_statement, returns_rows, run_before_last, text_of
+from merganser.command_line.statements import queries_of, returns_rows, run_before_last, text_alone, text_of
 from merganser.command_line.written_results import Format, Result, chosen_format, write_result
+from merganser.query_report import compare_reports
 from merganser.query_report import report as write_report
 
 app = typer.Typer(
@@ -31,13 +32,11 @@ app = typer.Typer(
     epilog="Exit codes: 0 done; 1 it failed, with one message; 2 wrong usage; 3 a check did not pass; 130 interrupted.",
 )
 
-Sql = Annotated[
-    str,
-    typer.Argument(
-        help="SQL text, the name of a file with SQL, or - for standard input. Of several statements, those before the "
-        "last are run first"
-    ),
-]
+SQL = typer.Argument(
+    help="SQL text, the name of a file with SQL, or - for standard input. Of several statements, those before the "
+    "last are run first"
+)
+Sql = Annotated[str, SQL]
 Database = Annotated[
     str, typer.Option("--database", "-d", help="a DuckDB database file; without it the database is in memory")
 ]
@@ -82,7 +81,7 @@ def sql(
         statement = run_before_last(connection, before, text)
         relation = connection.sql(statement)
         if relation is not None and returns_rows(statement, relation):
-            write_result(Result(connection, last_statement(statement), relation), form, output, max_rows)
+            write_result(Result(connection, text_alone(statement), relation), form, output, max_rows)
 
 
 @app.command()
@@ -97,7 +96,7 @@ def explain(
     form = None if format is None and output is None else chosen_format(format, output)
     before, text = text_of(init), text_of(sql)
     with opened(database, before + text) as connection:
-        query = last_statement(run_before_last(connection, before, text))
+        query = text_alone(run_before_last(connection, before, text))
         told = "SELECT section, item, text FROM merganser_explain(?)"
         relation = connection.sql(told, params=[query]).materialize()
         if form is not None:
@@ -117,8 +116,36 @@ def explain(
 
 
 @app.command()
-def report(
+def advise(
     sql: Sql,
+    database: Database = IN_MEMORY,
+    init: Init = None,
+    verify: Annotated[bool, typer.Option("--verify", help="read the columns to see whether advised keys hold")] = False,
+    format: FormatOption = None,
+    output: Output = None,
+) -> None:
+    """Tell the declaration or change that would make a rule apply, for each query. Other statements are run."""
+    form = None if format is None and output is None else chosen_format(format, output)
+    before, text = text_of(init), text_of(sql)
+    with opened(database, before + text) as connection:
+        queries = queries_of(connection, before, text)
+        asked = f"FROM merganser_advise(?, verify := {verify})"
+        relation = connection.sql(asked, params=[queries]).materialize()
+        if form is not None:
+            write_result(Result(connection, asked, relation), form, output, len(relation))
+            return
+        rows = relation.project("query, coalesce(reason, ''), advice, sql, gain").fetchall()
+    console = Console()
+    for query, reason, advice, change, gain in rows:
+        heading = f"query {query}: {reason}" if len(queries) > 1 else reason
+        console.print(heading, style="bold", markup=False, highlight=False)
+        for line in filter(None, (advice, change, gain)):
+            console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command()
+def report(
+    sql: Annotated[str | None, SQL] = None,
     database: Database = IN_MEMORY,
     init: Init = None,
     output: Annotated[
@@ -130,11 +157,19 @@ def report(
         bool, typer.Option("--measure-before", help="run the plan without Merganser's rules too, for its figures")
     ] = False,
     title: Annotated[str | None, typer.Option(help="what the page calls the query; else its first comment")] = None,
+    compare: Annotated[
+        tuple[Path, Path] | None, typer.Option(help="two reports as JSON: the page compares them, and nothing is run")
+    ] = None,
 ) -> None:
     """Write a page on a query: what was slow, decisions, plans, stages, and what running it took."""
+    if (sql is None) == (compare is None):
+        raise typer.BadParameter("give the SQL to report on, or --compare with two reports")
+    if compare is not None:
+        print(f"wrote {compare_reports(*compare, output)}")
+        return
     before, text = text_of(init), text_of(sql)
     with opened(database, before + text) as connection:
-        query = last_statement(run_before_last(connection, before, text))
+        query = text_alone(run_before_last(connection, before, text))
         written = write_report(connection, query, output, run=run, measure_before=measure_before, title=title)
     print(f"wrote {written}")
 

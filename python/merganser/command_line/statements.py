@@ -33,7 +33,22 @@ def run_before_last(connection: duckdb.DuckDBPyConnection, init: str, text: str)
     return statements[-1]
 
 
-def last_statement(statement: duckdb.Statement) -> str:
+def queries_of(connection: duckdb.DuckDBPyConnection, init: str, text: str) -> list[str]:
+    """The queries of `text`, in order; what is no query, and `init`, is run."""
+    for statement in connection.extract_statements(init):
+        connection.execute(statement).fetchall()
+    queries = []
+    for statement in connection.extract_statements(text):
+        if statement.type == duckdb.StatementType.SELECT:
+            queries.append(text_alone(statement))
+        else:
+            connection.execute(statement).fetchall()
+    if not queries:
+        raise ValueError("there is no query to advise on")
+    return queries
+
+
+def text_alone(statement: duckdb.Statement) -> str:
     """Its text without what ends it, so that it can stand inside another."""
     return statement.query.strip().removesuffix(";").rstrip()
 

@@ -8,7 +8,7 @@ carried_columns.py  where deferred columns are carried, before and after
 operator_names.py   what operators are about; names in place of `#0`
 hot_spots.py        where the time went, and what is worth a look
 plan_tree.py        a plan as chains and branches, as the page draws it
-remedies.py         what helps against a decline
+comparison.py       two runs side by side
 stage_graph.py      stages and the exchanges between them, laid out from left to right
 mermaid.py          the same graph as Mermaid text
 page.py             the HTML page, from page.html.jinja and page.css
@@ -63,6 +63,22 @@ def report(
 
     document = describe(connection, query, run=run, measure_before=measure_before, title=title)
     write_finished(path, rendered(document, form))
+    return WrittenReport(path)
+
+
+def compare_reports(first: str | Path, second: str | Path, path: str | Path = "comparison.html") -> "WrittenReport":
+    """Write a page that compares two runs, from their reports as JSON: `first` and `second` name the files.
+
+    Raises ValueError where one is no report of a run, FileNotFoundError where one does not exist.
+    """
+    path = Path(path)
+    if FORMATS.get(path.suffix.lower()) != "html":
+        raise ValueError(f"a comparison is a page; name a file that ends in .html, not {str(path)!r}")
+    check_target(path, "comparison.html")
+    from merganser.query_report.comparison import compare, read_report
+    from merganser.query_report.page import as_comparison
+
+    write_finished(path, as_comparison(compare(read_report(Path(first)), read_report(Path(second)))))
     return WrittenReport(path)
 
 

@@ -9,12 +9,12 @@ from markupsafe import Markup
 
 from merganser.query_report import quantities
 from merganser.query_report.carried_columns import deferred_columns
+from merganser.query_report.comparison import Comparison
 from merganser.query_report.document import Document
 from merganser.query_report.hot_spots import STRONG_SKEW, HotSpots, hot_operators, hot_stages
 from merganser.query_report.mermaid import as_mermaid
 from merganser.query_report.plan_tree import PlanView, plan_view
 from merganser.query_report.planned import Stage
-from merganser.query_report.remedies import remedy
 from merganser.query_report.stage_graph import Edge, Graph, stage_graph
 
 FOLDER = Path(__file__).parent
@@ -49,6 +49,10 @@ def as_page(document: Document) -> str:
     )
 
 
+def as_comparison(compared: Comparison) -> str:
+    return environment().get_template("comparison.html.jinja").render(compared=compared, style=style())
+
+
 def style() -> Markup:
     return Markup((FOLDER / "page.css").read_text(encoding="utf-8"))
 
@@ -68,7 +72,6 @@ def environment() -> jinja2.Environment:
         seconds=quantities.seconds,
         factor=quantities.factor,
         percent=quantities.percent,
-        remedy=remedy,
     )
     environment.globals.update(amount=quantities.amount, estimate_against=quantities.estimate_against, curve=curve)
     return environment

@@ -256,6 +256,28 @@ def test_explain_prints_decisions_and_plans_without_running_the_query(run, decla
     assert "╭" in result.stdout
 
 
+def test_advise_tells_the_declaration_that_would_help(run, tmp_path):
+    database, file = tmp_path / "shop.duckdb", tmp_path / "queries.sql"
+    with duckdb.connect(database) as connection:
+        connection.execute("CREATE TABLE shop AS SELECT i AS shop_id, repeat('z', 80) AS address FROM range(5000) t(i)")
+        connection.execute("CREATE TABLE visit AS SELECT i % 5000 AS shop_id, i AS minutes FROM range(200000) t(i)")
+    query = (
+        "SELECT shop.shop_id, address, sum(minutes) AS total FROM shop JOIN visit ON visit.shop_id = shop.shop_id "
+        "GROUP BY ALL ORDER BY total DESC, shop.shop_id LIMIT 5"
+    )
+    declare = "ALTER TABLE shop.main.shop ADD PRIMARY KEY (shop_id) NOT ENFORCED RELY;"
+    told = run("advise", query, "-d", database, "--verify")
+    assert told.exit_code == 0, told.output
+    assert told.stdout.startswith("no_determined_column\n") and f"  {declare}\n" in told.stdout
+    file.write_text(f"SET threads = 1; {query}; SELECT 42;")
+    rows = json.loads(run("advise", file, "-d", database, "--format", "json").stdout)
+    assert [(row["query"], row["sql"]) for row in rows][0] == (1, declare)
+    assert {row["query"] for row in rows} == {1, 2}
+    assert "query 2: no_candidate" in run("advise", file, "-d", database).stdout
+    refused = run("advise", "SET threads = 1")
+    assert (refused.exit_code, refused.stderr) == (1, "merganser: there is no query to advise on\n")
+
+
 def test_verify_tells_whether_declarations_hold(run, declared):
     broken = run("verify", "customer", "-d", declared)
     assert broken.exit_code == 3
@@ -279,6 +301,22 @@ def test_report_writes_a_page(run, declared, tmp_path):
     planned = tmp_path / "plan.json"
     assert run("report", query, "-d", declared, "-o", planned, "--no-run").exit_code == 0
     assert '"run": null' in planned.read_text()
+
+
+def test_report_compares_two_runs(run, declared, tmp_path):
+    for name in ("a.json", "b.json"):
+        assert (
+            run(
+                "report", "SELECT count(*) AS n FROM orders WHERE id > 3", "-d", declared, "-o", tmp_path / name
+            ).exit_code
+            == 0
+        )
+    page = tmp_path / "page.html"
+    result = run("report", "--compare", tmp_path / "a.json", tmp_path / "b.json", "-o", page)
+    assert (result.exit_code, result.stdout) == (0, f"wrote {page}\n")
+    assert "Where the time went" in page.read_text()
+    assert run("report", "SELECT 1", "--compare", tmp_path / "a.json", tmp_path / "b.json").exit_code == 2
+    assert run("report").exit_code == 2
 
 
 @pytest.mark.parametrize(

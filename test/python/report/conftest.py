@@ -78,6 +78,12 @@ def read_page(path: Path) -> Element:
 
 
 @pytest.fixture
+def read() -> Callable[[Path], Element]:
+    """read(path): a page as elements."""
+    return read_page
+
+
+@pytest.fixture
 def page_of(tmp_path) -> Callable[..., Element]:
     """page_of(connection, query): the page that merganser.report() writes."""
 

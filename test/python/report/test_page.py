@@ -133,12 +133,6 @@ def test_titles_name_the_query(connection, page_of):
     assert titles(f"SELECT '{'x' * 200}'")[0].endswith("x…")
 
 
-def test_a_decline_says_what_would_help_in_a_calm_colour(shop, page_of):
-    page = page_of(shop, "SELECT name, sum(price) AS s FROM customer JOIN sale ON customer_id = id GROUP BY name")
-    (remedy,) = page.with_id("decision1").all("p", "remedy")
-    assert remedy.text == "What would help: Add the LIMIT you mean."
-
-
 def test_pivot_and_statements_before_the_query(connection, page_of):
     page = page_of(connection, "CREATE TABLE t AS SELECT i % 3 AS a, i FROM range(9) r(i); PIVOT t ON a USING sum(i);")
     assert page.with_id("query").all("code")[0].raw_text == "PIVOT t ON a USING sum(i)"
