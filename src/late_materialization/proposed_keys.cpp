@@ -14,28 +14,6 @@ namespace {
 
 const char *const STATE = "merganser_proposed_keys";
 
-string CallOf(const LogicalGet &get) {
-	vector<string> arguments;
-	for (auto &parameter : get.parameters) {
-		arguments.push_back(parameter.ToSQLString());
-	}
-	for (auto &option : get.named_parameters) {
-		arguments.push_back(SQLIdentifier::ToString(option.first) + " := " + option.second.ToSQLString());
-	}
-	std::sort(arguments.begin() + NumericCast<int64_t>(get.parameters.size()), arguments.end());
-	auto function = get.function.GetName().GetIdentifierName();
-	return (function == "parquet_scan" ? "read_parquet" : function) + "(" + StringUtil::Join(arguments, ", ") + ")";
-}
-
-string NewViewName(ClientContext &context, const LogicalGet &get) {
-	auto stem = ProposedKeys::StemOf(get);
-	auto name = stem;
-	for (idx_t i = 2; DeclarationStore::Find(context, Identifier(name)); i++) {
-		name = stem + "_" + to_string(i);
-	}
-	return SQLIdentifier::ToString(name);
-}
-
 bool HasPrimaryKey(ClientContext &context, CatalogEntry &entry) {
 	auto keys = DeclarationStore::Keys(context, entry);
 	return std::any_of(keys.begin(), keys.end(), [](const Key &key) { return key.primary; });
@@ -85,7 +63,30 @@ vector<string> ColumnsOfView(const ShownScan &shown, const vector<string> &scan_
 	return result.size() == scan_columns.size() ? result : vector<string>();
 }
 
-string StatementForFiles(ClientContext &context, const LogicalGet &get, const vector<string> &columns) {
+} // namespace
+
+shared_ptr<ProposedKeys> ProposedKeys::Find(ClientContext &context) {
+	auto result = context.registered_state->Get<ProposedKeys>(STATE);
+	return result && result->active ? result : nullptr;
+}
+
+const string &ProposedKeys::NewView(ClientContext &context, const LogicalGet &get) {
+	auto &name = new_views[AssumedKeys::RelationOf(get)];
+	auto stem = AssumedKeys::StemOf(get);
+	auto is_taken = [&](const string &wanted) {
+		return DeclarationStore::Find(context, Identifier(wanted)) ||
+		       std::any_of(new_views.begin(), new_views.end(), [&](const pair<const string, string> &view) {
+			       return StringUtil::CIEquals(view.second, wanted);
+		       });
+	};
+	for (idx_t i = 1; name.empty(); i++) {
+		auto wanted = i == 1 ? stem : stem + "_" + to_string(i);
+		name = is_taken(wanted) ? string() : wanted;
+	}
+	return name;
+}
+
+string ProposedKeys::StatementForFiles(ClientContext &context, const LogicalGet &get, const vector<string> &columns) {
 	auto views = ShownScans::Named(context, get);
 	auto declared = ShownScans::Of(context, get);
 	views.insert(views.end(), declared.begin(), declared.end());
@@ -98,41 +99,9 @@ string StatementForFiles(ClientContext &context, const LogicalGet &get, const ve
 					   : AddPrimaryKey("VIEW", DeclarationStore::NameOf(view).ToString(), view_columns);
 		}
 	}
-	auto name = NewViewName(context, get);
-	return "CREATE VIEW " + name + " AS FROM " + CallOf(get) + ";\n" + AddPrimaryKey("VIEW", name, columns);
-}
-
-} // namespace
-
-shared_ptr<ProposedKeys> ProposedKeys::Find(ClientContext &context) {
-	auto result = context.registered_state->Get<ProposedKeys>(STATE);
-	return result && result->active ? result : nullptr;
-}
-
-string ProposedKeys::RelationOf(const LogicalGet &get) {
-	auto table = get.GetTable();
-	if (table && table->IsDuckTable() && get.children.empty()) {
-		return DeclarationStore::NameOf(*table).ToString();
-	}
-	return ShownScans::ReadsFiles(get) ? CallOf(get) : string();
-}
-
-string ProposedKeys::StemOf(const LogicalGet &get) {
-	auto path = get.parameters.empty() ? Value() : get.parameters[0];
-	if (path.type().id() == LogicalTypeId::LIST && !path.IsNull() && !ListValue::GetChildren(path).empty()) {
-		path = ListValue::GetChildren(path)[0];
-	}
-	auto text = path.ToString();
-	auto slash = text.find_last_of("/\\");
-	text = slash == string::npos ? text : text.substr(slash + 1);
-	string result;
-	for (auto c : text) {
-		if (c == '.' || (!result.empty() && !StringUtil::CharacterIsAlphaNumeric(c) && c != '_')) {
-			break;
-		}
-		result += StringUtil::CharacterIsAlphaNumeric(c) || c == '_' ? string(1, c) : string();
-	}
-	return result.empty() ? "files" : result;
+	auto name = SQLIdentifier::ToString(NewView(context, get));
+	auto view = "CREATE VIEW " + name + " AS FROM " + AssumedKeys::RelationOf(get) + ";\n";
+	return view + AddPrimaryKey("VIEW", name, columns);
 }
 
 void ProposedKeys::Propose(ClientContext &context, const AggregateInput &input, const Deferral &deferral) {
@@ -148,7 +117,7 @@ void ProposedKeys::Propose(ClientContext &context, const AggregateInput &input, 
 		}
 		auto &get = relation.source->Cast<LogicalGet>();
 		ProposedKey proposal;
-		proposal.relation = RelationOf(get);
+		proposal.relation = AssumedKeys::RelationOf(get);
 		for (auto &column : candidate.columns) {
 			proposal.columns.push_back(relation.column_names[relation.PositionOf(column)]);
 		}
@@ -164,16 +133,18 @@ void ProposedKeys::Propose(ClientContext &context, const AggregateInput &input, 
 	}
 }
 
-ProposingKeys::ProposingKeys(ClientContext &context, vector<ProposedKey> assumed)
-    : keys(context.registered_state->GetOrCreate<ProposedKeys>(STATE)) {
-	keys->active = true;
-	keys->assumed = std::move(assumed);
-	keys->proposals.clear();
+ProposingKeys::ProposingKeys(ClientContext &context, const vector<ProposedKey> &keys)
+    : proposed(context.registered_state->GetOrCreate<ProposedKeys>(STATE)), assumed(AssumedKeys::Get(context)) {
+	proposed->active = true;
+	proposed->Clear();
+	assumed.active = true;
+	assumed.keys.assign(keys.begin(), keys.end());
 }
 
 ProposingKeys::~ProposingKeys() {
-	keys->active = false;
-	keys->assumed.clear();
+	proposed->active = false;
+	assumed.active = false;
+	assumed.keys.clear();
 }
 
 } // namespace merganser

@@ -1,7 +1,7 @@
 #include "late_materialization/relation_keys.hpp"
 
+#include "declarations/assumed_keys.hpp"
 #include "declarations/same_plan.hpp"
-#include "late_materialization/proposed_keys.hpp"
 #include "properties/column_equivalences.hpp"
 
 #include "duckdb/catalog/catalog_entry/table_catalog_entry.hpp"
@@ -104,10 +104,10 @@ void AddKeys(ClientContext &context, CatalogEntry &entry, const LogicalGet &get,
 	}
 }
 
-//! Whether keys may be proposed of the scan; then it is a relation, also without any key.
-bool AddAssumedKeys(const ProposedKeys &proposed, const LogicalGet &get, ScanKeys &result) {
-	auto relation = ProposedKeys::RelationOf(get);
-	for (auto &key : proposed.assumed) {
+//! Whether keys may be stated of the scan; then it is a relation, also without any key.
+bool AddAssumedKeys(const AssumedKeys &assumed, const LogicalGet &get, ScanKeys &result) {
+	auto relation = AssumedKeys::RelationOf(get);
+	for (auto &key : assumed.keys) {
 		RelationKey bound;
 		if (key.relation == relation && TryBindColumns(get, key.columns, bound.columns, bound.inexact)) {
 			bound.name = key.name;
@@ -116,7 +116,7 @@ bool AddAssumedKeys(const ProposedKeys &proposed, const LogicalGet &get, ScanKey
 		}
 	}
 	if (result.name.empty() && !relation.empty()) {
-		result.name = ProposedKeys::StemOf(get);
+		result.name = AssumedKeys::StemOf(get);
 	}
 	return !relation.empty();
 }
@@ -128,8 +128,8 @@ RelationKeys::RelationKeys(Optimizer &optimizer) : optimizer(optimizer) {
 
 bool RelationKeys::TryOfScan(const LogicalGet &get, ScanKeys &result) {
 	auto known = TryOfStatedKeys(get, result);
-	auto proposed = ProposedKeys::Find(optimizer.context);
-	return (proposed && AddAssumedKeys(*proposed, get, result)) || known;
+	auto assumed = AssumedKeys::Find(optimizer.context);
+	return (assumed && AddAssumedKeys(*assumed, get, result)) || known;
 }
 
 bool RelationKeys::TryOfStatedKeys(const LogicalGet &get, ScanKeys &result) {

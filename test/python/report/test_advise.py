@@ -137,6 +137,18 @@ def test_files_without_a_view(shop, tmp_path):
     take(shop, query, advice)
 
 
+def test_two_files_of_one_name(shop, tmp_path):
+    (tmp_path / "other").mkdir()
+    shop.execute(f"COPY country TO '{tmp_path}/other/customer.parquet'")
+    query = f"""SELECT s.customer_id, n.name, n.text, sum(price) AS revenue FROM sale s
+                JOIN '{tmp_path}/customer.parquet' c ON s.customer_id = c.id
+                JOIN '{tmp_path}/other/customer.parquet' n ON c.country_id = n.id
+                GROUP BY ALL ORDER BY revenue DESC, s.customer_id LIMIT 5"""
+    (advice,) = advise(shop, query, verify=True)
+    assert "CREATE VIEW customer_2" in advice["sql"] and "CREATE VIEW customer_3" in advice["sql"]
+    take(shop, query, advice)
+
+
 def test_files_with_options_and_a_pattern(shop, tmp_path):
     files = f"read_parquet('{tmp_path}/sale-*.parquet', union_by_name = true)"
     query = f"""SELECT s.id, s.text, count(*) AS n FROM {files} s
