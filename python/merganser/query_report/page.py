@@ -16,6 +16,7 @@ from merganser.query_report.mermaid import as_mermaid
 from merganser.query_report.plan_tree import PlanView, plan_view
 from merganser.query_report.planned import Stage
 from merganser.query_report.stage_graph import Edge, Graph, stage_graph
+from merganser.query_report.stage_tree import MANY, stage_tree
 
 FOLDER = Path(__file__).parent
 
@@ -43,6 +44,8 @@ def as_page(document: Document) -> str:
             hot=hot_spots(document, plans),
             stages=stage_views(document),
             graph=stage_graph(document) if document.stages.stages else None,
+            stage_tree=stage_tree(document) if document.stages.stages else None,
+            many=MANY,
             mermaid=as_mermaid(document),
             strong_skew=STRONG_SKEW,
         )

@@ -314,6 +314,18 @@ def test_stages_show_their_sql_and_why(staged, page_of):
     assert drawn == {f"#stage{number}" for number, _, _ in planned}
 
 
+def test_many_stages_are_a_tree_in_one_column(staged, page_of):
+    few = page_of(staged, GROUPED, run=False)
+    assert few.all("svg") and not few.all("div", "many")
+    query = " UNION ALL ".join(f"SELECT g, sum(i) AS s FROM item WHERE i > {number} GROUP BY g" for number in range(30))
+    page = page_of(staged, query, run=False)
+    (tree,) = page.all("div", "many")
+    drawn = [link.attributes["href"] for link in tree.all("a")]
+    planned = staged.execute("SELECT '#stage' || stage FROM merganser_stages(?)", [query]).fetchall()
+    assert len(planned) >= 30 and sorted(drawn) == sorted(link for (link,) in planned)
+    assert not page.all("svg")
+
+
 def test_exchanges_are_drawn_with_rows_and_bytes(staged, page_of):
     page = page_of(staged, GROUPED)
     volumes = [element.text for element in page.all("svg")[0].all("text", "volume")]

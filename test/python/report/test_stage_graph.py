@@ -8,8 +8,9 @@ import pytest
 from merganser.query_report import quantities
 from merganser.query_report.document import Document
 from merganser.query_report.page import curve
-from merganser.query_report.planned import Operator, Plans, stages_of
+from merganser.query_report.planned import Operator, Plans, Stage, Stages, stages_of
 from merganser.query_report.stage_graph import stage_graph
+from merganser.query_report.stage_tree import read_by, stage_tree
 from merganser.query_report.surroundings import Surroundings
 
 
@@ -81,6 +82,45 @@ def test_inputs_are_those_of_the_plan(tpch, tpch_queries):
         read |= {f"files{stage.number}"} if "files in slices" in stage.reads else set()
         assert read == {source for source, target in edges if target == f"stage{stage.number}"}
     assert (f"stage{len(document.stages.stages)}", "result") in edges
+
+
+@pytest.mark.parametrize("number", [2, 5, 15, 21])
+def test_the_tree_has_every_stage_once_below_what_reads_it(tpch, tpch_queries, number):
+    document = planned(tpch, tpch_queries[number])
+    stages = {stage.number: stage for stage in document.stages.stages}
+    tree = stage_tree(document)
+    assert sorted(box.number for box in tree.all()) == sorted(stages)
+    assert tree.chain[0].number == max(stages)
+
+    def check(branch):
+        assert sum(of.is_deepest for of in branch.inputs) == (1 if branch.inputs else 0)
+        below = [box.number for box in branch.chain]
+        for upper, lower in zip(below, below[1:], strict=False):
+            assert lower in read_by(stages[upper])
+        for of in branch.inputs:
+            assert of.chain[0].number in read_by(stages[below[-1]])
+            check(of)
+
+    check(tree)
+
+
+def test_a_stage_that_two_read_stands_in_the_tree_once():
+    def stage(number, reads):
+        return Stage(number, "gather", reads, 1, f"SQL {number}", "")
+
+    read_twice = [
+        stage(1, "2 files in slices"),
+        stage(2, "stage 1"),
+        stage(3, "all of stage 1"),
+        stage(4, "stage 2, stage 3"),
+    ]
+    nothing = Operator("", {})
+    tree = stage_tree(
+        Document("", "", "", "local", [], "", Plans(nothing, nothing), Stages(read_twice), None, None, Surroundings())
+    )
+    assert [box.number for box in tree.chain] == [4]
+    assert [[box.number for box in branch.chain] for branch in tree.inputs] == [[2, 1], [3]]
+    assert "reads all of stage 1" in tree.inputs[1].chain[0].lines
 
 
 @pytest.mark.parametrize(
