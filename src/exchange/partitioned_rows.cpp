@@ -4,6 +4,7 @@
 #include "duckdb/common/vector/flat_vector.hpp"
 #include "duckdb/planner/expression/bound_reference_expression.hpp"
 #include "duckdb/planner/expression_binder.hpp"
+#include "duckdb/storage/buffer_manager.hpp"
 
 namespace merganser {
 
@@ -12,11 +13,22 @@ namespace {
 //! Keeps the choice of a partition independent of the bits hash tables use.
 const hash_t MIX = 0x9E3779B97F4A7C15ULL;
 
+//! Blocks are written earlier rather than that more than this is collected.
+const idx_t MOST_BYTES = idx_t(32) << 20;
+//! But not for fewer rows than these.
+const idx_t LEAST_BLOCK_ROWS = 16;
+
+bool HasOneSize(const LogicalType &type) {
+	return TypeIsConstantSize(type.InternalType());
+}
+
 } // namespace
 
 PartitionedRows::PartitionedRows(ClientContext &context, const vector<LogicalType> &types, const vector<idx_t> &keys,
                                  idx_t partitions, optional_idx number)
-    : partitions(partitions), number(number), executor(context), hashes(LogicalType::HASH) {
+    : allocator(BufferAllocator::Get(context)), types(types), partitions(partitions), number(number),
+      one_size(std::all_of(types.begin(), types.end(), HasOneSize)), executor(context), hashes(LogicalType::HASH),
+      selection(STANDARD_VECTOR_SIZE), partition_of_row(STANDARD_VECTOR_SIZE) {
 	vector<LogicalType> key_types;
 	for (auto key : keys) {
 		unique_ptr<Expression> expression = make_uniq<BoundReferenceExpression>(types[key], key);
@@ -30,13 +42,28 @@ PartitionedRows::PartitionedRows(ClientContext &context, const vector<LogicalTyp
 	if (!key_types.empty()) {
 		key_values.Initialize(context, key_types);
 	}
-	auto collectors = keys.empty() && !number.IsValid() ? 1 : partitions;
-	for (idx_t i = 0; i < collectors; i++) {
-		auto rows = make_uniq<DataChunk>();
-		rows->Initialize(context, types);
-		collected.push_back(std::move(rows));
-		selections.emplace_back(STANDARD_VECTOR_SIZE);
+	auto in_order = keys.empty() && !number.IsValid();
+	collected.resize(in_order ? 1 : partitions);
+	counts.resize(collected.size(), 0);
+	ChooseBlockRows();
+}
+
+//! Full blocks, unless those of all partitions together would be more than may be collected.
+void PartitionedRows::ChooseBlockRows() {
+	auto bytes = MaxValue<idx_t>(Collected(0).GetAllocationSize() * collected.size(), 1);
+	if (bytes > MOST_BYTES) {
+		block_rows = MaxValue<idx_t>(block_rows * MOST_BYTES / bytes, LEAST_BLOCK_ROWS);
+		collected[0].reset();
 	}
+}
+
+DataChunk &PartitionedRows::Collected(idx_t partition) {
+	auto &result = collected[partition];
+	if (!result) {
+		result = make_uniq<DataChunk>();
+		result->Initialize(allocator, types, block_rows);
+	}
+	return *result;
 }
 
 void PartitionedRows::Append(DataChunk &rows, ExchangeFileWriter &file) {
@@ -76,26 +103,52 @@ void PartitionedRows::AppendNumbered(DataChunk &rows, ExchangeFileWriter &file) 
 
 template <class PARTITION_OF>
 void PartitionedRows::AppendTo(DataChunk &rows, ExchangeFileWriter &file, PARTITION_OF partition_of) {
-	vector<idx_t> counts(partitions, 0);
+	met.clear();
 	for (idx_t row = 0; row < rows.size(); row++) {
 		auto partition = partition_of(row);
-		selections[partition].set_index(counts[partition]++, row);
-	}
-	for (idx_t partition = 0; partition < partitions; partition++) {
-		if (counts[partition] > 0) {
-			AppendSelected(rows, selections[partition], counts[partition], partition, file);
+		partition_of_row[row] = partition;
+		if (counts[partition]++ == 0) {
+			met.push_back(partition);
 		}
+	}
+	SortByPartition(rows.size());
+	idx_t begin = 0;
+	for (auto partition : met) {
+		auto end = counts[partition];
+		counts[partition] = 0;
+		AppendSelected(rows, begin, end, partition, file);
+		begin = end;
+	}
+	if (collected_bytes > MOST_BYTES) {
+		Flush(file);
+		for (auto &of_partition : collected) {
+			of_partition.reset();
+		}
+		collected_bytes = 0;
+	}
+}
+
+//! Lists the rows of the chunk partition by partition, in the order of `met` and their own; `counts` become the ends.
+void PartitionedRows::SortByPartition(idx_t rows) {
+	idx_t begin = 0;
+	for (auto partition : met) {
+		auto count = counts[partition];
+		counts[partition] = begin;
+		begin += count;
+	}
+	for (idx_t row = 0; row < rows; row++) {
+		selection.set_index(counts[partition_of_row[row]]++, row);
 	}
 }
 
 //! Blocks are full whatever the chunks are, so that the shares they are spread over depend on the rows alone.
 void PartitionedRows::AppendInOrder(DataChunk &rows, ExchangeFileWriter &file) {
-	auto &target = *collected[0];
+	auto &target = Collected(0);
 	for (idx_t start = 0; start < rows.size();) {
-		auto count = MinValue<idx_t>(STANDARD_VECTOR_SIZE - target.size(), rows.size() - start);
+		auto count = MinValue<idx_t>(block_rows - target.size(), rows.size() - start);
 		AppendSlice(rows, start, count, target);
 		start += count;
-		if (target.size() == STANDARD_VECTOR_SIZE) {
+		if (target.size() == block_rows) {
 			Flush(file);
 		}
 	}
@@ -103,10 +156,10 @@ void PartitionedRows::AppendInOrder(DataChunk &rows, ExchangeFileWriter &file) {
 
 //! Several blocks, so that even a small result can be spread over all partitions.
 void PartitionedRows::FlushInPieces(ExchangeFileWriter &file) {
-	auto &rows = *collected[0];
-	DataChunk piece;
-	piece.Initialize(Allocator::DefaultAllocator(), rows.GetTypes());
+	auto &rows = Collected(0);
 	auto size = (rows.size() + partitions - 1) / partitions;
+	DataChunk piece;
+	piece.Initialize(allocator, types, MaxValue<idx_t>(size, 1));
 	for (idx_t start = 0; start < rows.size(); start += size) {
 		piece.Reset();
 		AppendSlice(rows, start, MinValue<idx_t>(size, rows.size() - start), piece);
@@ -116,21 +169,31 @@ void PartitionedRows::FlushInPieces(ExchangeFileWriter &file) {
 }
 
 void PartitionedRows::AppendSlice(DataChunk &rows, idx_t start, idx_t count, DataChunk &target) {
-	auto &selection = selections[0];
 	for (idx_t i = 0; i < count; i++) {
 		selection.set_index(i, start + i);
 	}
 	target.Append(rows, selection, count);
 }
 
-void PartitionedRows::AppendSelected(DataChunk &rows, const SelectionVector &selection, idx_t count, idx_t partition,
+//! The rows `begin` to before `end` of `selection`.
+void PartitionedRows::AppendSelected(DataChunk &rows, idx_t begin, idx_t end, idx_t partition,
                                      ExchangeFileWriter &file) {
-	auto &target = *collected[partition];
-	if (target.size() + count > STANDARD_VECTOR_SIZE) {
-		file.AppendBlock(target, partition);
-		target.Reset();
+	auto &target = Collected(partition);
+	auto bytes_before = one_size ? 0 : target.GetAllocationSize();
+	while (begin < end) {
+		if (target.size() == block_rows) {
+			file.AppendBlock(target, partition);
+			target.Reset();
+		}
+		auto count = MinValue(end - begin, block_rows - target.size());
+		SelectionVector of_partition(selection.data() + begin, count);
+		target.Append(rows, of_partition, count);
+		begin += count;
 	}
-	target.Append(rows, selection, count);
+	if (!one_size) {
+		collected_bytes += target.GetAllocationSize();
+		collected_bytes -= bytes_before;
+	}
 }
 
 void PartitionedRows::Flush(ExchangeFileWriter &file) {
@@ -139,10 +202,10 @@ void PartitionedRows::Flush(ExchangeFileWriter &file) {
 		return;
 	}
 	for (idx_t partition = 0; partition < collected.size(); partition++) {
-		auto &rows = *collected[partition];
-		if (rows.size() > 0) {
-			file.AppendBlock(rows, partition);
-			rows.Reset();
+		auto &rows = collected[partition];
+		if (rows && rows->size() > 0) {
+			file.AppendBlock(*rows, partition);
+			rows->Reset();
 		}
 	}
 }

@@ -11,6 +11,12 @@
 // hash table. Without keys rows keep their order, and blocks are cut by the number of rows alone;
 // SpreadBlocks of the file then gives each partition a contiguous share. So the same rows in the same order make the
 // same shares. Rows that come with the number of their partition go there.
+//
+// Memory: taken from DuckDB's buffer manager, so memory_limit counts it. What is collected has a block for each
+// partition that has been met, of 2048 rows or, where there are so many partitions that all blocks together would be
+// more than 32 MiB, of fewer, down to 16. Where texts and lists have 32 MiB beside that, all blocks are written as they
+// are. So a thread holds at most 64 MiB and a chunk, unless 16 rows of each partition are more, and for each partition
+// and column half a KiB or so.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -33,26 +39,40 @@ public:
 	void Flush(ExchangeFileWriter &file);
 
 private:
+	Allocator &allocator;
+	const vector<LogicalType> types;
 	const idx_t partitions;
 	const optional_idx number;
+	//! Whether all rows take the same room.
+	const bool one_size;
 	vector<unique_ptr<Expression>> key_expressions;
 	ExpressionExecutor executor;
 	DataChunk key_values;
 	Vector hashes;
-	//! The rows collected for each partition.
+	//! The rows collected for each partition, none before the first.
 	vector<unique_ptr<DataChunk>> collected;
-	vector<SelectionVector> selections;
+	//! Rows of a block.
+	idx_t block_rows = STANDARD_VECTOR_SIZE;
+	//! Where rows differ in size: what the collected ones take.
+	idx_t collected_bytes = 0;
+	//! Of one chunk: the partition of each row, the partitions its rows go to, and how many to each.
+	SelectionVector selection;
+	unsafe_vector<idx_t> partition_of_row;
+	vector<idx_t> met;
+	vector<idx_t> counts;
 
+	void ChooseBlockRows();
+	DataChunk &Collected(idx_t partition);
 	void AppendHashed(DataChunk &rows, ExchangeFileWriter &file);
 	void AppendNumbered(DataChunk &rows, ExchangeFileWriter &file);
 	//! Appends each row to the partition that `partition_of` says.
 	template <class PARTITION_OF>
 	void AppendTo(DataChunk &rows, ExchangeFileWriter &file, PARTITION_OF partition_of);
+	void SortByPartition(idx_t rows);
 	void AppendInOrder(DataChunk &rows, ExchangeFileWriter &file);
 	void FlushInPieces(ExchangeFileWriter &file);
 	void AppendSlice(DataChunk &rows, idx_t start, idx_t count, DataChunk &target);
-	void AppendSelected(DataChunk &rows, const SelectionVector &selection, idx_t count, idx_t partition,
-	                    ExchangeFileWriter &file);
+	void AppendSelected(DataChunk &rows, idx_t begin, idx_t end, idx_t partition, ExchangeFileWriter &file);
 };
 
 } // namespace merganser

@@ -31,6 +31,9 @@ namespace merganser {
 //! What the streams of one call share.
 class InputVerificationState : public GlobalOperatorState {
 public:
+	explicit InputVerificationState(ClientContext &context) : partitions(context) {
+	}
+
 	mutex lock;
 	SeenPartitions partitions;
 	//! Streams in which rows have come.

@@ -283,6 +283,7 @@ void PhysicalPartitionedSort::VerifyPartitionsAscend(ClientContext &context, Col
 	DataChunk chunk;
 	rows.InitializeScanChunk(scan, chunk);
 	while (rows.Scan(scan, chunk)) {
+		context.BlockingInterruptCheck();
 		if (order.FindViolation(chunk, {}).IsValid()) {
 			ThrowPartitionsDescend();
 		}
@@ -315,6 +316,7 @@ bool PhysicalPartitionedSort::HashesTellPartitionsApart(ClientContext &context, 
 	rows.InitializeScanChunk(scan, chunk);
 	vector<hash_t> before; // the hash of the row before this chunk, if there is one
 	while (rows.Scan(scan, chunk)) {
+		context.BlockingInterruptCheck();
 		UnifiedVectorFormat format;
 		chunk.data.back().ToUnifiedFormat(format);
 		auto hashes = UnifiedVectorFormat::GetData<hash_t>(format);
@@ -355,6 +357,7 @@ unique_ptr<ColumnDataCollection> PhysicalPartitionedSort::SortByColumns(Executio
 	auto gathered = sort.GetGlobalSinkState(context.client);
 	auto gathering = sort.GetLocalSinkState(context);
 	for (auto &chunk : rows.Chunks()) {
+		context.client.BlockingInterruptCheck();
 		OperatorSinkInput sink {*gathered, *gathering, interrupt};
 		sort.Sink(context, chunk, sink);
 	}

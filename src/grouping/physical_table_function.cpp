@@ -73,7 +73,7 @@ InsertionOrderPreservingMap<string> PhysicalTableFunction::ParamsToString() cons
 }
 
 unique_ptr<GlobalOperatorState> PhysicalTableFunction::GetGlobalOperatorState(ClientContext &context) const {
-	return make_uniq<InputVerificationState>();
+	return make_uniq<InputVerificationState>(context);
 }
 
 unique_ptr<OperatorState> PhysicalTableFunction::GetOperatorState(ExecutionContext &context) const {

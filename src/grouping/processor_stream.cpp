@@ -84,7 +84,7 @@ void ProcessorStream::Push(DataChunk &input) {
 void ProcessorStream::Advance() {
 	auto size = current->size();
 	auto &starts = boundaries.Starts();
-	while (consumed < size && runs.size() < ENOUGH_RUNS && each_rows.size() < ENOUGH_RUNS) {
+	while (consumed < size && runs.size() < ENOUGH_RUNS && each_rows.size() < ENOUGH_RUNS && own_finished.empty()) {
 		if (next_start < starts.size() && starts[next_start] == consumed) {
 			next_start++;
 			if (!open || !layout.partition_columns.empty()) {
@@ -226,6 +226,7 @@ optional_ptr<ProcessorStream::HeldRows> ProcessorStream::HeldAt(idx_t position) 
 // Output of pass-through functions
 //===--------------------------------------------------------------------===//
 bool ProcessorStream::Next(DataChunk &output) {
+	context.BlockingInterruptCheck(); // DuckDB looks at the time once in 256 chunks only
 	if (!layout.pass_through) {
 		if (current && consumed < current->size()) {
 			Advance();

@@ -63,6 +63,7 @@ bool ScanRegion(ExecutionContext &context, const PhysicalRegionScan &op, RegionS
                 DataChunk &chunk) {
 	auto bind_data = op.regions.IsFiles() ? state.bind_data.get() : op.scan.bind_data.get();
 	while (true) {
+		context.client.BlockingInterruptCheck(); // a filter may let no row of many chunks pass
 		TableFunctionInput input(bind_data, state.local.get(), state.global.get());
 		input.async_result = AsyncResultType::IMPLICIT;
 		input.results_execution_mode = AsyncResultsExecutionMode::SYNCHRONOUS;
@@ -153,6 +154,7 @@ SourceResultType PhysicalRegionScan::GetDataInternal(ExecutionContext &context, 
 			state.global.reset();
 			source.finished++;
 		}
+		context.client.BlockingInterruptCheck();
 		auto region = source.next++;
 		if (region >= source.regions) {
 			return SourceResultType::FINISHED;

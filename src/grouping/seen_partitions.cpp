@@ -1,26 +1,38 @@
 #include "grouping/seen_partitions.hpp"
 
+#include "duckdb/storage/buffer_manager.hpp"
+
 namespace merganser {
 
 static const idx_t FIRST_PLACES = 1024;
 
-SeenPartitions::SeenPartitions() : places(FIRST_PLACES) {
+SeenPartitions::SeenPartitions(ClientContext &context)
+    : allocator(BufferAllocator::Get(context)), memory(FreePlaces(FIRST_PLACES)), places(FIRST_PLACES) {
+}
+
+AllocatedData SeenPartitions::FreePlaces(idx_t number) const {
+	auto result = allocator.Allocate(number * sizeof(Partition));
+	memset(result.get(), 0, number * sizeof(Partition));
+	return result;
 }
 
 SeenPartitions::Partition &SeenPartitions::PlaceOf(const Partition &partition) {
-	auto mask = places.size() - 1;
+	auto place = reinterpret_cast<Partition *>(memory.get());
+	auto mask = places - 1;
 	auto position = partition.first_hash & mask;
-	while (places[position].region != 0 && (places[position].first_hash != partition.first_hash ||
-	                                        places[position].second_hash != partition.second_hash)) {
+	while (place[position].region != 0 && (place[position].first_hash != partition.first_hash ||
+	                                       place[position].second_hash != partition.second_hash)) {
 		position = (position + 1) & mask;
 	}
-	return places[position];
+	return place[position];
 }
 
 void SeenPartitions::Grow() {
-	unsafe_vector<Partition> old(places.size() * 2);
-	old.swap(places);
-	for (auto &partition : old) {
+	auto old = FreePlaces(2 * places); // where there is no memory, nothing has changed
+	std::swap(old, memory);
+	places *= 2;
+	for (idx_t i = 0; i < places / 2; i++) {
+		auto &partition = reinterpret_cast<const Partition *>(old.get())[i];
 		if (partition.region != 0) {
 			PlaceOf(partition) = partition;
 		}
@@ -33,7 +45,7 @@ optional_ptr<const SeenPartitions::Partition> SeenPartitions::Add(const Partitio
 		return place;
 	}
 	place = partition;
-	if (++count * 2 > places.size()) {
+	if (++count * 2 > places) {
 		Grow();
 	}
 	return nullptr;

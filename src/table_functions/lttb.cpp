@@ -1,6 +1,7 @@
 #include "table_functions/lttb.hpp"
 
 #include "table_functions/buffer_array.hpp"
+#include "table_functions/long_loop.hpp"
 #include "table_functions/participating_columns.hpp"
 #include "table_functions/sliding_windows.hpp"
 #include "table_functions/time_dispatch.hpp"
@@ -69,6 +70,9 @@ struct PointRange {
 
 	bool Empty() const {
 		return begin == end;
+	}
+	idx_t Count() const {
+		return end - begin;
 	}
 };
 
@@ -184,12 +188,13 @@ unique_ptr<PointSeries> MakePointSeries(PhysicalType type, ClientContext &contex
 }
 
 //! The points to keep of a whole series.
-vector<idx_t> Thin(const PointSeries &series, idx_t target) {
-	vector<idx_t> picks;
+BufferArray<idx_t> Thin(ClientContext &context, const PointSeries &series, idx_t target) {
+	LongLoop loop(context);
+	BufferArray<idx_t> picks(context);
 	auto count = series.Count();
 	if (count <= target) {
 		for (idx_t point = 0; point < count; point++) {
-			picks.push_back(point);
+			picks.Add(point);
 		}
 		return picks;
 	}
@@ -198,13 +203,14 @@ vector<idx_t> Thin(const PointSeries &series, idx_t target) {
 	auto bucket_start = [&](idx_t bucket) {
 		return bucket * inner / buckets + 1;
 	};
-	picks.push_back(0);
+	picks.Add(0);
 	for (idx_t bucket = 0; bucket < buckets; bucket++) {
 		PointRange candidates {bucket_start(bucket), bucket_start(bucket + 1)};
 		PointRange next {candidates.end, bucket + 1 < buckets ? bucket_start(bucket + 2) : count};
-		picks.push_back(series.Pick(picks.back(), candidates, next));
+		loop.Step(candidates.Count() + next.Count());
+		picks.Add(series.Pick(picks[picks.Size() - 1], candidates, next));
 	}
-	picks.push_back(count - 1);
+	picks.Add(count - 1);
 	return picks;
 }
 
@@ -342,17 +348,17 @@ public:
 
 private:
 	void EmitTarget(ProcessorOutput &output) const {
-		vector<vector<idx_t>> picks;
+		vector<BufferArray<idx_t>> picks;
 		idx_t row_count = 1;
 		for (auto &column : columns) {
-			picks.push_back(Thin(*column, bound.target.GetIndex()));
-			row_count = MaxValue<idx_t>(row_count, picks.back().size());
+			picks.push_back(Thin(context, *column, bound.target.GetIndex()));
+			row_count = MaxValue<idx_t>(row_count, picks.back().Size());
 		}
 		for (idx_t row = 0; row < row_count; row++) {
 			output.NewRow();
 			output.Set<int64_t>(0, 0);
 			for (idx_t column = 0; column < columns.size(); column++) {
-				if (row < picks[column].size()) {
+				if (row < picks[column].Size()) {
 					EmitPoint(output, 1, column, picks[column][row]);
 				}
 			}
@@ -365,10 +371,9 @@ private:
 		for (auto &column : columns) {
 			pickers.emplace_back(*column, window);
 		}
+		LongLoop loop(context);
 		while (window.Next()) {
-			if (context.IsInterrupted()) {
-				throw InterruptException();
-			}
+			loop.Step((window.end - window.begin) * columns.size());
 			output.NewRow();
 			bound.windows.SetColumns<T>(output, window.number);
 			for (idx_t column = 0; column < columns.size(); column++) {

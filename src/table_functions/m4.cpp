@@ -1,5 +1,6 @@
 #include "table_functions/m4.hpp"
 
+#include "table_functions/long_loop.hpp"
 #include "table_functions/participating_columns.hpp"
 #include "table_functions/sliding_windows.hpp"
 #include "table_functions/text_collation.hpp"
@@ -7,6 +8,7 @@
 
 #include "duckdb/common/deque.hpp"
 #include "duckdb/common/operator/comparison_operators.hpp"
+#include "duckdb/storage/buffer_manager.hpp"
 
 namespace merganser {
 
@@ -21,10 +23,10 @@ struct BoundM4 : public BoundProcessor {
 	unique_ptr<Processor> MakeProcessor(ClientContext &context) const override;
 };
 
-//! A value that outlives its chunk.
+//! A value that outlives its chunk. Long texts are kept in memory of the allocator.
 template <class T>
 struct Kept {
-	void Keep(const T &new_value) {
+	void Keep(Allocator &, const T &new_value) {
 		value = new_value;
 	}
 	const T &Get() const {
@@ -39,17 +41,27 @@ struct Kept {
 
 template <>
 struct Kept<string_t> {
-	void Keep(const string_t &new_value) {
-		value.assign(new_value.GetData(), new_value.GetSize());
+	void Keep(Allocator &allocator, const string_t &new_value) {
+		if (new_value.IsInlined()) {
+			value = new_value;
+			return;
+		}
+		auto size = new_value.GetSize();
+		if (size > text.GetSize()) {
+			text = allocator.Allocate(NextPowerOfTwo(size));
+		}
+		memcpy(text.get(), new_value.GetData(), size);
+		value = string_t(const_char_ptr_cast(text.get()), static_cast<uint32_t>(size));
 	}
-	string_t Get() const {
-		return string_t(value.data(), static_cast<uint32_t>(value.size()));
+	const string_t &Get() const {
+		return value;
 	}
 	void Write(ProcessorOutput &output, idx_t column) const {
-		output.SetString(column, Get());
+		output.SetString(column, value);
 	}
 
-	string value;
+	string_t value;
+	AllocatedData text;
 };
 
 //! The points of one column in one window.
@@ -68,6 +80,9 @@ public:
 template <class T>
 class TypedColumnPoints : public ColumnPoints {
 public:
+	explicit TypedColumnPoints(Allocator &allocator) : allocator(allocator) {
+	}
+
 	void Clear() override {
 		empty = true;
 	}
@@ -117,12 +132,13 @@ private:
 		Kept<T> value;
 	};
 
-	static void Keep(Point &point, idx_t row, int64_t time, const T &value) {
+	void Keep(Point &point, idx_t row, int64_t time, const T &value) {
 		point.row = row;
 		point.time = time;
-		point.value.Keep(value);
+		point.value.Keep(allocator, value);
 	}
 
+	Allocator &allocator;
 	bool empty = true;
 	Point first;
 	Point last;
@@ -131,38 +147,38 @@ private:
 	vector<const Point *> arranged;
 };
 
-unique_ptr<ColumnPoints> MakeColumnPoints(PhysicalType type) {
+unique_ptr<ColumnPoints> MakeColumnPoints(PhysicalType type, Allocator &allocator) {
 	switch (type) {
 	case PhysicalType::BOOL:
-		return make_uniq<TypedColumnPoints<bool>>();
+		return make_uniq<TypedColumnPoints<bool>>(allocator);
 	case PhysicalType::INT8:
-		return make_uniq<TypedColumnPoints<int8_t>>();
+		return make_uniq<TypedColumnPoints<int8_t>>(allocator);
 	case PhysicalType::INT16:
-		return make_uniq<TypedColumnPoints<int16_t>>();
+		return make_uniq<TypedColumnPoints<int16_t>>(allocator);
 	case PhysicalType::INT32:
-		return make_uniq<TypedColumnPoints<int32_t>>();
+		return make_uniq<TypedColumnPoints<int32_t>>(allocator);
 	case PhysicalType::INT64:
-		return make_uniq<TypedColumnPoints<int64_t>>();
+		return make_uniq<TypedColumnPoints<int64_t>>(allocator);
 	case PhysicalType::INT128:
-		return make_uniq<TypedColumnPoints<hugeint_t>>();
+		return make_uniq<TypedColumnPoints<hugeint_t>>(allocator);
 	case PhysicalType::UINT8:
-		return make_uniq<TypedColumnPoints<uint8_t>>();
+		return make_uniq<TypedColumnPoints<uint8_t>>(allocator);
 	case PhysicalType::UINT16:
-		return make_uniq<TypedColumnPoints<uint16_t>>();
+		return make_uniq<TypedColumnPoints<uint16_t>>(allocator);
 	case PhysicalType::UINT32:
-		return make_uniq<TypedColumnPoints<uint32_t>>();
+		return make_uniq<TypedColumnPoints<uint32_t>>(allocator);
 	case PhysicalType::UINT64:
-		return make_uniq<TypedColumnPoints<uint64_t>>();
+		return make_uniq<TypedColumnPoints<uint64_t>>(allocator);
 	case PhysicalType::UINT128:
-		return make_uniq<TypedColumnPoints<uhugeint_t>>();
+		return make_uniq<TypedColumnPoints<uhugeint_t>>(allocator);
 	case PhysicalType::FLOAT:
-		return make_uniq<TypedColumnPoints<float>>();
+		return make_uniq<TypedColumnPoints<float>>(allocator);
 	case PhysicalType::DOUBLE:
-		return make_uniq<TypedColumnPoints<double>>();
+		return make_uniq<TypedColumnPoints<double>>(allocator);
 	case PhysicalType::INTERVAL:
-		return make_uniq<TypedColumnPoints<interval_t>>();
+		return make_uniq<TypedColumnPoints<interval_t>>(allocator);
 	case PhysicalType::VARCHAR:
-		return make_uniq<TypedColumnPoints<string_t>>();
+		return make_uniq<TypedColumnPoints<string_t>>(allocator);
 	default:
 		throw InternalException("M4 has no order for %s", TypeIdToString(type));
 	}
@@ -176,7 +192,8 @@ struct OpenWindow {
 template <class T>
 class M4Processor : public Processor {
 public:
-	explicit M4Processor(const BoundM4 &bound) : bound(bound), windows(bound.windows) {
+	M4Processor(const BoundM4 &bound, ClientContext &context)
+	    : bound(bound), windows(bound.windows), allocator(BufferAllocator::Get(context)), loop(context) {
 	}
 
 	void BeginPartition() override {
@@ -194,6 +211,7 @@ public:
 			auto place = windows.Place<T>(time, rows.RowNumber(position));
 			CloseBefore(place, output);
 			OpenUpTo(place);
+			loop.Step(open.size() * bound.column_types.size());
 			for (auto &window : open) {
 				AddRow(window, rows, position, time);
 			}
@@ -222,7 +240,7 @@ private:
 			if (spare.empty()) {
 				spare.emplace_back();
 				for (auto type : bound.column_types) {
-					spare.back().columns.push_back(MakeColumnPoints(type));
+					spare.back().columns.push_back(MakeColumnPoints(type, allocator));
 				}
 			}
 			open.push_back(std::move(spare.back()));
@@ -241,6 +259,7 @@ private:
 
 	void CloseFront(ProcessorOutput &output) {
 		auto &window = open.front();
+		loop.Step(window.columns.size());
 		vector<idx_t> counts;
 		for (auto &column : window.columns) {
 			counts.push_back(column->Arrange());
@@ -270,13 +289,15 @@ private:
 
 	const BoundM4 &bound;
 	const SlidingWindows &windows;
+	Allocator &allocator;
+	LongLoop loop;
 	//! In window order; each covers the last row seen or ends behind it.
 	deque<OpenWindow> open;
 	vector<OpenWindow> spare;
 };
 
 unique_ptr<Processor> BoundM4::MakeProcessor(ClientContext &context) const {
-	return MakeForTimeType<M4Processor>(time_type, *this);
+	return MakeForTimeType<M4Processor>(time_type, *this, context);
 }
 
 bool IsComparable(ClientContext &context, const LogicalType &type) {

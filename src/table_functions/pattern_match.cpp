@@ -1,6 +1,7 @@
 #include "table_functions/pattern_match.hpp"
 
 #include "table_functions/buffer_array.hpp"
+#include "table_functions/long_loop.hpp"
 #include "table_functions/participating_columns.hpp"
 #include "table_functions/shape_pattern.hpp"
 #include "table_functions/sliding_windows.hpp"
@@ -89,8 +90,11 @@ struct Step {
 class ShapeMatcher {
 public:
 	ShapeMatcher(ClientContext &context, const BoundPatternMatch &bound)
-	    : bound(bound), context(context), series(context), sections(context), steps(context),
-	      cutter(bound.smooth, [this](idx_t point) { return series[point].value; }) {
+	    : bound(bound), loop(context), series(context), sections(context), steps(context),
+	      cutter(bound.smooth, [this](idx_t point) {
+		      loop.Step();
+		      return series[point].value;
+	      }) {
 	}
 
 	void BeginPartition() {
@@ -185,10 +189,8 @@ private:
 		if (run.width > bound.width || run.Height() > bound.height || TooWideForFirstSection()) {
 			return false;
 		}
-		if (context.IsInterrupted()) {
-			throw InterruptException();
-		}
 		auto end = steps.Size();
+		loop.Step(end - latest + 1);
 		if (length == 0) {
 			Continue(bound.pattern.Starts(), nullptr, 0);
 		} else {
@@ -266,7 +268,8 @@ private:
 		return result;
 	}
 
-	double SectionDistance(const ShapeSection &section, const ShapePattern::Section &shape, const Step &extent) const {
+	double SectionDistance(const ShapeSection &section, const ShapePattern::Section &shape, const Step &extent) {
+		loop.Step(section.PointCount());
 		auto level = run.Height() == 0;
 		auto global_height = level ? bound.smooth : extent.highest - extent.lowest;
 		auto height = MaxValue(section.Height(), bound.smooth);
@@ -324,7 +327,7 @@ private:
 	}
 
 	const BoundPatternMatch &bound;
-	ClientContext &context;
+	LongLoop loop;
 	Series series;
 	//! Those that may begin a match, and all behind them.
 	BufferArray<ShapeSection> sections;

@@ -2,6 +2,7 @@
 
 #include "table_functions/buffer_array.hpp"
 #include "table_functions/frequency_filter.hpp"
+#include "table_functions/long_loop.hpp"
 #include "table_functions/participating_columns.hpp"
 #include "table_functions/time_dispatch.hpp"
 
@@ -37,7 +38,7 @@ struct WeightedValues {
 class XcorrProcessor : public Processor {
 public:
 	XcorrProcessor(const BoundXcorr &bound, ClientContext &context)
-	    : bound(bound), context(context), left(context), right(context) {
+	    : bound(bound), loop(context), left(context), right(context) {
 	}
 
 	void BeginPartition() override {
@@ -77,10 +78,8 @@ private:
 		target.Add(value, valid && Value::DoubleIsFinite(value));
 	}
 
-	void Emit(ProcessorOutput &output, idx_t left_start, idx_t right_start, idx_t count) const {
-		if (context.IsInterrupted()) {
-			throw InterruptException();
-		}
+	void Emit(ProcessorOutput &output, idx_t left_start, idx_t right_start, idx_t count) {
+		loop.Step(count);
 		double sum = 0;
 		double pairs = 0;
 		for (idx_t i = 0; i < count; i++) {
@@ -94,7 +93,7 @@ private:
 	}
 
 	const BoundXcorr &bound;
-	ClientContext &context;
+	LongLoop loop;
 	WeightedValues left;
 	WeightedValues right;
 };

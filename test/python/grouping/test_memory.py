@@ -115,3 +115,34 @@ def test_a_limit_stops_the_scan(readings):
         profile = json.loads(connection.get_profiling_information(format="json"))
         (scanned,) = rows_out(profile["operator"][0], "REGION_SCAN")
         assert 500 <= scanned <= 50_000
+
+
+def test_what_verification_remembers_of_partitions_counts(tmp_path):
+    """Two million partitions of one row: 96 MiB of hash table, and half of that again while it grows."""
+    file = tmp_path / "partitions.parquet"
+    with duckdb.connect() as plain:
+        plain.execute(f"COPY (SELECT i AS k, i AS time FROM range(2000000) r(i)) TO '{file}'")
+    query = "SELECT count(*), sum(k) FROM SESSION(DATA => readings PARTITION BY k ORDER BY time, GAP => 1)"
+    for limit, fits in (("60MB", False), ("400MB", True)):
+        with merganser.connect(config={"memory_limit": limit, "threads": "1", "temp_directory": ""}) as small:
+            view(small, file)
+            assert small.execute(DECISIONS, [query]).fetchall() == [("region_local",)]
+            if fits:
+                assert small.execute(query).fetchone() == (2_000_000, sum(range(2_000_000)))
+            else:
+                with pytest.raises(duckdb.OutOfMemoryException):
+                    small.execute(query)
+
+
+def test_texts_in_open_windows_count(tmp_path):
+    """Every row lies in 2000 windows, each of which keeps its first, last, smallest and largest text of 10 kB."""
+    query = (
+        "SELECT count(*), count(DISTINCT text) FROM M4(DATA => (SELECT i AS time, repeat(i::VARCHAR, {repeated}) AS "
+        "text FROM range(1000, 5000) r(i)) ORDER BY time, TIMECOL => 'time', SIZE => 2000, SLIDE => 1)"
+    )
+    with merganser.connect(config={"memory_limit": LIMIT, "threads": "1", "temp_directory": ""}) as small:
+        # windows of which the first begins with the first row: 4000, all but the last few with more than one point
+        windows, texts = small.execute(query.format(repeated=5)).fetchone()
+        assert texts == 4000 and windows > 4000
+        with pytest.raises(duckdb.OutOfMemoryException):
+            small.execute(query.format(repeated=2500))
