@@ -1,6 +1,7 @@
 #include "exchange/exchange_file.hpp"
 
 #include "exchange/exchange_compression.hpp"
+#include "open_file_limit.hpp"
 
 #include "duckdb/common/checksum.hpp"
 #include "duckdb/common/serializer/binary_deserializer.hpp"
@@ -33,6 +34,14 @@ string Origin(const string &path) {
 	auto parts = StringUtil::Split(path, '/');
 	auto first = parts.begin() + NumericCast<int64_t>(parts.size() - MinValue<idx_t>(parts.size(), 3));
 	return StringUtil::Join(vector<string>(first, parts.end()), "/");
+}
+
+unique_ptr<FileHandle> Open(FileSystem &file_system, const string &path, FileOpenFlags flags) {
+	try {
+		return file_system.OpenFile(path, flags);
+	} catch (const IOException &exception) {
+		OpenFileLimit::Explain(ErrorData(exception)).Throw();
+	}
 }
 
 } // namespace
@@ -104,7 +113,7 @@ ExchangeFileWriter::ExchangeFileWriter(FileSystem &file_system, string path_p, v
 	index.types = std::move(types);
 	index.partitions = partitions;
 	index.origin = Origin(path);
-	handle = file_system.OpenFile(temporary_path, FileFlags::FILE_FLAGS_WRITE | FileFlags::FILE_FLAGS_FILE_CREATE_NEW);
+	handle = Open(file_system, temporary_path, FileFlags::FILE_FLAGS_WRITE | FileFlags::FILE_FLAGS_FILE_CREATE_NEW);
 	uint64_t header[] = {MAGIC, FORMAT_VERSION};
 	Write(const_data_ptr_cast(header), HEADER_SIZE);
 }
@@ -183,7 +192,7 @@ idx_t ExchangeFileWriter::Rows() const {
 }
 
 ExchangeFileReader::ExchangeFileReader(FileSystem &file_system, string path_p) : path(std::move(path_p)) {
-	handle = file_system.OpenFile(path, FileFlags::FILE_FLAGS_READ | FileFlags::FILE_FLAGS_NULL_IF_NOT_EXISTS);
+	handle = Open(file_system, path, FileFlags::FILE_FLAGS_READ | FileFlags::FILE_FLAGS_NULL_IF_NOT_EXISTS);
 	if (!handle) {
 		ThrowDamaged("is gone");
 	}
@@ -284,18 +293,20 @@ static void AddSizes(vector<PartitionSize> &sizes, const vector<PartitionSize> &
 	}
 }
 
-vector<PartitionSize> PartitionSizesOf(FileSystem &file_system, const vector<string> &files) {
-	vector<PartitionSize> result;
-	for (auto &path : files) {
-		AddSizes(result, ExchangeFileReader(file_system, path).Index().Sizes(), path);
+ExchangeFiles ExchangeFiles::Of(FileSystem &file_system, const vector<string> &paths) {
+	ExchangeFiles result;
+	for (auto &path : paths) {
+		ExchangeFileReader file(file_system, path);
+		result.names.push_back({path, file.Identity()});
+		AddSizes(result.partitions, file.Index().Sizes(), path);
 	}
 	return result;
 }
 
-vector<ExchangeFileName> ExchangeFileName::Of(FileSystem &file_system, const vector<string> &paths) {
-	vector<ExchangeFileName> result;
-	for (auto &path : paths) {
-		result.push_back({path, ExchangeFileReader(file_system, path).Identity()});
+vector<idx_t> ExchangeFiles::PartitionBytes() const {
+	vector<idx_t> result;
+	for (auto &size : partitions) {
+		result.push_back(size.bytes);
 	}
 	return result;
 }

@@ -64,16 +64,22 @@ struct ExchangeIndex {
 	static ExchangeIndex Deserialize(Deserializer &deserializer);
 };
 
-//! Of each partition over all of these files. Throws BinderException where they have different numbers of partitions.
-vector<PartitionSize> PartitionSizesOf(FileSystem &file_system, const vector<string> &files);
-
 //! Where a file is, and which one it must be.
 struct ExchangeFileName {
 	string path;
 	uint64_t identity;
+};
 
-	//! These files as they are now.
-	static vector<ExchangeFileName> Of(FileSystem &file_system, const vector<string> &paths);
+//! The files of one stage.
+struct ExchangeFiles {
+	vector<ExchangeFileName> names;
+	//! Of each partition over all files.
+	vector<PartitionSize> partitions;
+
+	//! These files as they are now, each opened once. Throws BinderException where they have different numbers of
+	//! partitions.
+	static ExchangeFiles Of(FileSystem &file_system, const vector<string> &paths);
+	vector<idx_t> PartitionBytes() const;
 };
 
 //! Writes one exchange file. AppendBlock may be called from several threads.

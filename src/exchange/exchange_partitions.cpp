@@ -22,7 +22,7 @@ unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &in
                               vector<Identifier> &names) {
 	auto result = make_uniq<PartitionsData>();
 	auto files = ExchangeScan::FileList(input.inputs[0], ExchangePartitions::NAME);
-	result->sizes = PartitionSizesOf(FileSystem::GetFileSystem(context), files);
+	result->sizes = ExchangeFiles::Of(FileSystem::GetFileSystem(context), files).partitions;
 	for (auto name : {"partition", "rows", "bytes"}) {
 		names.emplace_back(name);
 		types.push_back(LogicalType::UBIGINT);

@@ -47,8 +47,11 @@ struct ExchangeScanGlobalState : public GlobalTableFunctionState {
 	std::atomic<idx_t> next {0};
 };
 
+//! Blocks come file after file, so a thread that is at a file has done with the one before.
 struct ExchangeScanLocalState : public LocalTableFunctionState {
-	vector<unique_ptr<ExchangeFileReader>> readers;
+	unique_ptr<ExchangeFileReader> reader;
+	//! The file it reads.
+	idx_t file = 0;
 	DataChunk rows;
 	idx_t block = 0;
 };
@@ -154,6 +157,7 @@ unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &in
 	auto files = ExchangeScan::FileList(input.inputs[0], ExchangeScan::NAME);
 	auto expected = ReadIdentities(input, files.size());
 	for (auto &path : files) {
+		context.InterruptCheck();
 		ExchangeFileReader reader(FileSystem::GetFileSystem(context), path);
 		if (!expected.empty()) {
 			reader.Verify(expected[result->files.size()]);
@@ -186,7 +190,6 @@ unique_ptr<LocalTableFunctionState> InitializeLocal(ExecutionContext &context, T
                                                     GlobalTableFunctionState *) {
 	auto &data = input.bind_data->Cast<ExchangeScanData>();
 	auto result = make_uniq<ExchangeScanLocalState>();
-	result->readers.resize(data.files.size());
 	result->rows.Initialize(context.client, data.types);
 	return std::move(result);
 }
@@ -197,16 +200,18 @@ void Scan(ClientContext &context, TableFunctionInput &input, DataChunk &output) 
 	auto &lstate = input.local_state->Cast<ExchangeScanLocalState>();
 	auto next = gstate.next++;
 	if (next >= data.blocks.size()) {
+		lstate.reader.reset();
 		return;
 	}
 	lstate.block = next;
 	auto &placed = data.blocks[next];
-	auto &reader = lstate.readers[placed.file];
-	if (!reader) {
-		reader = make_uniq<ExchangeFileReader>(FileSystem::GetFileSystem(context), data.files[placed.file]);
-		reader->Verify(data.identities[placed.file]);
+	if (!lstate.reader || lstate.file != placed.file) {
+		lstate.reader.reset();
+		lstate.reader = make_uniq<ExchangeFileReader>(FileSystem::GetFileSystem(context), data.files[placed.file]);
+		lstate.reader->Verify(data.identities[placed.file]);
+		lstate.file = placed.file;
 	}
-	reader->ReadBlock(placed.block, lstate.rows);
+	lstate.reader->ReadBlock(placed.block, lstate.rows);
 	for (idx_t i = 0; i < gstate.columns.size(); i++) {
 		auto column = gstate.columns[i];
 		if (column < data.types.size()) {

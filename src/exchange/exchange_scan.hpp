@@ -12,7 +12,8 @@
 // `consecutive` divides the rows of all files, in this order, into even shares and reads those from the first number to
 // before the second, of so many as the third: share after share gives back all rows in their order, whichever file
 // they are in. Partitions of rows without a key are shares of each file instead. `identities` says of each file which
-// one it must be (exchange_file.hpp); without, every thread still reads the file that was there at first.
+// one it must be (exchange_file.hpp); without, every thread still reads the file that was there at first. However many
+// files there are, a thread has one of them open.
 // Errors: BinderException for no file or files whose columns differ, shares that are none; IOException naming a damaged
 // file, or one that is another.
 //===----------------------------------------------------------------------===//

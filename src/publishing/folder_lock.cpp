@@ -1,5 +1,8 @@
 #include "publishing/folder_lock.hpp"
 
+#include "open_file_limit.hpp"
+
+#include <cerrno>
 #include <fcntl.h>
 #include <fstream>
 #include <sys/file.h>
@@ -28,6 +31,9 @@ FolderLock &FolderLock::operator=(FolderLock &&other) noexcept {
 FolderLock FolderLock::Try(const fs::path &folder) {
 	FolderLock result;
 	result.descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (!result.IsHeld()) {
+		OpenFileLimit::ThrowIfReached(errno, folder.string());
+	}
 	struct stat locked;
 	struct stat named;
 	// the name may lead to another folder by now
@@ -35,6 +41,15 @@ FolderLock FolderLock::Try(const fs::path &folder) {
 	                fstat(result.descriptor, &locked) == 0 && lstat(folder.c_str(), &named) == 0 &&
 	                locked.st_ino == named.st_ino;
 	return is_named ? std::move(result) : FolderLock();
+}
+
+FolderLock FolderLock::TryNew(const fs::path &folder) {
+	try {
+		return Try(folder);
+	} catch (const IOException &) {
+		rmdir(folder.c_str());
+		throw;
+	}
 }
 
 const string &FolderLock::Machine() {

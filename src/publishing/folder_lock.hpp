@@ -28,7 +28,10 @@ public:
 	FolderLock(const FolderLock &) = delete;
 
 	//! Not held where another process has it, or there is no such folder; links are not followed.
+	//! IOException where no more files can be opened.
 	static FolderLock Try(const std::filesystem::path &folder);
+	//! Of a folder that was just made, which is removed after an error.
+	static FolderLock TryNew(const std::filesystem::path &folder);
 	bool IsHeld() const {
 		return descriptor >= 0;
 	}

@@ -115,7 +115,7 @@ OutputFolder::~OutputFolder() {
 void OutputFolder::TakePlace() {
 	for (idx_t attempt = 0; attempt < ATTEMPTS; attempt++) {
 		if (mkdir(place.c_str(), S_IRWXU) == 0) {
-			ownership = FolderLock::Try(place);
+			ownership = FolderLock::TryNew(place);
 			if (ownership.IsHeld()) {
 				std::ofstream(place / OWNER) << FolderLock::Machine();
 				return;

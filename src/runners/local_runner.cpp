@@ -1,5 +1,8 @@
 #include "runners/local_runner.hpp"
 
+#include "open_file_limit.hpp"
+
+#include "duckdb/parallel/task_scheduler.hpp"
 #include "duckdb/storage/buffer_manager.hpp"
 
 #include <condition_variable>
@@ -52,6 +55,12 @@ unique_ptr<Connection> Connect(const SessionConnection &session) {
 idx_t SlotsWithMemory(ClientContext &context) {
 	auto memory = BufferManager::GetBufferManager(context).GetMaxMemory();
 	return MaxValue<idx_t>(MinValue(Settings::Slots(context), memory / MEMORY_OF_TASK), 1);
+}
+
+//! Of the COPY that a task is, where it writes a folder for each value of some columns.
+idx_t FilesOfPartitionedCopy(ClientContext &context) {
+	Value files;
+	return context.TryGetCurrentSetting("partitioned_write_max_open_files", files) ? files.GetValue<uint64_t>() : 1;
 }
 
 double SecondsSince(std::chrono::steady_clock::time_point start) {
@@ -166,7 +175,8 @@ std::thread StartThread(std::function<void()> work) {
 LocalRunner::LocalRunner(QueryRun run_p)
     : run(std::move(run_p)), context(run.context), slots(SlotsWithMemory(run.context)), session(run.context),
       tasks(run.stages, Settings::TaskBytes(run.context)),
-      sent_files(ExchangeFileName::Of(FileSystem::GetFileSystem(*run.context.db), run.sent_files)) {
+      threads(NumericCast<idx_t>(TaskScheduler::GetScheduler(run.context).NumberOfThreads())),
+      files_of_partitioned_copy(FilesOfPartitionedCopy(run.context)) {
 }
 
 LocalRunner::~LocalRunner() {
@@ -207,7 +217,7 @@ double LocalRunner::Progress() const {
 
 void LocalRunner::RunStages() {
 	auto start = std::chrono::steady_clock::now();
-	tasks.RowsAreSent(FileSystem::GetFileSystem(*context.db), run.sent_files);
+	sent_files = tasks.RowsAreSent(FileSystem::GetFileSystem(*context.db), run.sent_files);
 	for (auto &stage : run.stages->stages) {
 		RunStage(*stage);
 	}
@@ -245,14 +255,15 @@ void LocalRunner::RunStage(const Stage &stage) {
 	auto &decision = tasks.Decide(stage.number);
 	StageReport stage_report;
 	stage_report.decision = decision;
-	auto &file_system = FileSystem::GetFileSystem(*context.db);
-	auto paths = decision.inside.IsValid() ? vector<string>() : RunTasks(stage, decision, stage_report);
-	files.push_back(ExchangeFileName::Of(file_system, paths));
+	ExchangeFiles written;
 	if (!decision.inside.IsValid()) {
-		tasks.StageEnds(stage.number, StageTasks::PartitionBytes(file_system, paths));
+		auto paths = RunTasks(stage, decision, stage_report);
+		written = ExchangeFiles::Of(FileSystem::GetFileSystem(*context.db), paths);
+		tasks.StageEnds(stage.number, written.PartitionBytes());
 	} else {
 		ended_shares += stage.shares;
 	}
+	files.push_back(std::move(written.names));
 	stage_report.wall_seconds = SecondsSince(start);
 	report.stages.push_back(std::move(stage_report));
 	if (OnStageEnd()) {
@@ -265,6 +276,13 @@ std::function<void(const string &folder, idx_t stage)> &LocalRunner::OnStageEnd(
 	return call;
 }
 
+idx_t LocalRunner::OpenFiles(const Stage &stage) const {
+	if (stage.files.empty()) {
+		return threads + 1;
+	}
+	return threads + (stage.files_are_partitioned ? files_of_partitioned_copy : threads);
+}
+
 vector<string> LocalRunner::RunTasks(const Stage &stage, const StageDecision &decision, StageReport &stage_report) {
 	auto count = decision.tasks.size();
 	vector<string> targets;
@@ -272,7 +290,7 @@ vector<string> LocalRunner::RunTasks(const Stage &stage, const StageDecision &de
 		targets.push_back(run.folder.TaskFile(stage.number, task, 0));
 	}
 	stage_report.tasks.resize(count);
-	auto thread_count = MinValue<idx_t>(slots, count);
+	auto thread_count = MinValue<idx_t>(MinValue(slots, OpenFileLimit::Tasks(OpenFiles(stage))), count);
 	connections.resize(MaxValue<idx_t>(connections.size(), thread_count));
 	StageRun stage_run(thread_count, stage_report);
 	auto work = [&](idx_t of_thread) {

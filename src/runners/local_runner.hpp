@@ -7,7 +7,8 @@
 // the same database (session_connection.hpp) that serves all stages. A stage starts
 // when the one before it is complete. The first error ends the query and is thrown as the task threw it; an interrupt
 // of the session interrupts every task. Every task runs once: a file that is gone or damaged is an error that names it,
-// so rows of two attempts never meet. Limit: a task sees committed data only; tables are therefore sent by the session,
+// so rows of two attempts never meet. Where memory_limit or the limit of open files has no room for as many tasks at a
+// time, fewer run. Limit: a task sees committed data only; tables are therefore sent by the session,
 // never read by a task.
 //===----------------------------------------------------------------------===//
 
@@ -45,12 +46,15 @@ private:
 	//! What the connections of the tasks have of the session.
 	const SessionConnection session;
 	StageTasks tasks;
+	//! DuckDB's, each of which may read a file of a task and write another.
+	const idx_t threads;
+	const idx_t files_of_partitioned_copy;
 	//! One for each slot that was needed so far.
 	vector<unique_ptr<Connection>> connections;
 	//! The files of each stage, once it is complete.
 	vector<vector<ExchangeFileName>> files;
 	//! Those the session wrote.
-	const vector<ExchangeFileName> sent_files;
+	vector<ExchangeFileName> sent_files;
 	RunReport report;
 	ErrorData error;
 	std::thread thread;
@@ -59,6 +63,8 @@ private:
 
 	void RunStages();
 	void RunStage(const Stage &stage);
+	//! How many files a task of the stage has open at most (open_file_limit.hpp).
+	idx_t OpenFiles(const Stage &stage) const;
 	vector<string> RunTasks(const Stage &stage, const StageDecision &decision, StageReport &stage_report);
 	//! The statement of a task that writes `target`.
 	string Sql(const Stage &stage, const StageDecision &decision, idx_t task, const string &target) const;

@@ -1,5 +1,7 @@
 #include "runners/process_folder.hpp"
 
+#include "open_file_limit.hpp"
+
 #include "duckdb/common/types/uuid.hpp"
 
 #include <cerrno>
@@ -37,6 +39,7 @@ void RequireOwnFolder(const fs::path &root) {
 		if (errno == ENOENT) {
 			return; // removed by the last query of another process: what is made in it says so
 		}
+		OpenFileLimit::ThrowIfReached(errno, root.string());
 		throw IOException("The exchange folder \"%s\" is a link or no folder; remove it, or %s", root.string(),
 		                  ELSEWHERE);
 	}
@@ -110,7 +113,7 @@ bool ProcessFolder::TryMake() {
 		}
 		ThrowCannotMake(path, errno);
 	}
-	lock = FolderLock::Try(path);
+	lock = FolderLock::TryNew(path);
 	return lock.IsHeld();
 }
 

@@ -1,5 +1,7 @@
 #include "runners/stage_error.hpp"
 
+#include "open_file_limit.hpp"
+
 #include "duckdb/common/enum_util.hpp"
 #include "duckdb/common/query_location.hpp"
 #include "duckdb/planner/expression/bound_cast_expression.hpp"
@@ -144,7 +146,7 @@ void StageError::Throw(const ErrorData &error, const QueryStages &stages) {
 		NameColumn(error.Type(), message, stages).Throw();
 	}
 	auto is_changed = message != error.RawMessage() || error.ExtraInfo().count("position") > 0;
-	(is_changed ? ErrorData(error.Type(), message) : error).Throw();
+	(is_changed ? ErrorData(error.Type(), message) : OpenFileLimit::Explain(error)).Throw();
 }
 
 } // namespace merganser

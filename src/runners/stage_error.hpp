@@ -11,7 +11,7 @@
 // The excerpt goes. The column gets the name it has in the query, and the error its place there, from the casts in the
 // plan of the stages that can have failed: to the type that the message tells, and of a plain column where it names
 // one. Where they read several columns, the message ends before "when casting". A division by zero is named as the
-// query has it, or not where there are several.
+// query has it, or not where there are several. Where no more files could be opened, it is told what to do.
 //
 // Limits: other errors have no place in the query, and casts at several places none. Which of several failing rows is
 // told depends on which task finds one first, as it depends on threads in DuckDB.

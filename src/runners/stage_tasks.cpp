@@ -387,18 +387,14 @@ string StageTasks::ToJson(idx_t stage) {
 	}
 }
 
-vector<idx_t> StageTasks::PartitionBytes(FileSystem &file_system, const vector<string> &files) {
-	vector<idx_t> result;
-	for (auto &size : PartitionSizesOf(file_system, files)) {
-		result.push_back(size.bytes);
+vector<ExchangeFileName> StageTasks::RowsAreSent(FileSystem &file_system, const vector<string> &paths) {
+	vector<ExchangeFileName> result;
+	for (idx_t sent = 0; sent < paths.size(); sent++) {
+		auto file = ExchangeFiles::Of(file_system, {paths[sent]});
+		RowsAreSent(sent, file.PartitionBytes());
+		result.push_back(file.names[0]);
 	}
 	return result;
-}
-
-void StageTasks::RowsAreSent(FileSystem &file_system, const vector<string> &files) {
-	for (idx_t sent = 0; sent < files.size(); sent++) {
-		RowsAreSent(sent, PartitionBytes(file_system, {files[sent]}));
-	}
 }
 
 } // namespace merganser

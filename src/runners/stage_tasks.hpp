@@ -81,8 +81,8 @@ public:
 	void StageEnds(idx_t stage, vector<idx_t> partition_bytes);
 	//! The session has written an exchange.
 	void RowsAreSent(idx_t sent, vector<idx_t> partition_bytes);
-	//! All it has to write, one file each.
-	void RowsAreSent(FileSystem &file_system, const vector<string> &files);
+	//! All it has to write, one file each. Returns these files as they are.
+	vector<ExchangeFileName> RowsAreSent(FileSystem &file_system, const vector<string> &paths);
 	//! The stages that must have ended before this one is decided; those it reads among them.
 	vector<idx_t> Awaited(idx_t stage) const;
 	const StageDecision &Decide(idx_t stage);
@@ -93,9 +93,6 @@ public:
 
 	//! The decision with the statements, as foreign_runner.hpp describes it.
 	string ToJson(idx_t stage);
-
-	//! Bytes of each partition over all of these files.
-	static vector<idx_t> PartitionBytes(FileSystem &file_system, const vector<string> &files);
 
 private:
 	const shared_ptr<const QueryStages> query;

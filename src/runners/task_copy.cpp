@@ -162,6 +162,7 @@ void TaskCopy::WriteRowsOf(Stage &last) const {
 	last.sql_types = last.types;
 	last.columns = last.types.size();
 	last.files = FilesFormat::Options(target.staging, write);
+	last.files_are_partitioned = !partition_by.empty();
 }
 
 } // namespace merganser

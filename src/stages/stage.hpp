@@ -219,6 +219,8 @@ struct Stage {
 	unique_ptr<QueryNode> query;
 	//! Instead of an exchange of its rows: options of the COPY that writes them as files and returns the list of these.
 	string files;
+	//! Whether these lie in a folder for each value of some columns.
+	bool files_are_partitioned = false;
 
 	//! Whether a file of it may be written again without its readers.
 	bool IsRepeatable() const {

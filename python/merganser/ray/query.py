@@ -24,7 +24,7 @@ from typing import Any, Protocol
 import ray
 
 from merganser.ray.cluster import Cluster, Limits, Member
-from merganser.ray.failures import PASSING, QueryFailure, split_message
+from merganser.ray.failures import PASSING, QueryFailure, cause_of, is_without_files, split_message
 from merganser.ray.plan import Decision, Input, Plan, Stage
 from merganser.ray.progress import Progress
 from merganser.ray.report import report_of
@@ -476,7 +476,9 @@ class Query:
         )
         try:
             write_file(self.result_file(number), chunks)
-        except ray.exceptions.RayError:
+        except ray.exceptions.RayError as error:
+            if is_without_files(error):
+                raise QueryFailure("IO", str(cause_of(error))) from None
             return False
         return identity_of(self.result_file(number)) == file.identity
 

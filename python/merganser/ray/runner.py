@@ -3,6 +3,7 @@
 import _thread
 import atexit
 import json
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import duckdb
 
 from merganser import native
 from merganser.ray.cluster import Cluster
-from merganser.ray.failures import QueryFailure
+from merganser.ray.failures import QueryFailure, with_open_file_limit
 from merganser.ray.plan import Decision, read_decision, read_plan
 from merganser.ray.query import Cancelled, Query
 from merganser.ray.worker import Worker
@@ -100,7 +101,8 @@ def error_of(error: BaseException) -> dict[str, str]:
         return {"type": error.kind, "message": error.message}
     if isinstance(error, Cancelled):
         return {"type": "Interrupt", "message": "Interrupted!"}
-    return {"type": "IO", "message": f"the Ray runner failed: {type(error).__name__}: {error}"}
+    text = with_open_file_limit(error, os.uname().nodename)
+    return {"type": "IO", "message": f"the Ray runner failed: {type(error).__name__}: {text}"}
 
 
 _lock = threading.Lock()

@@ -25,6 +25,7 @@ from typing import Any
 
 import ray
 
+from merganser.ray.failures import cause_of, is_without_files, with_open_file_limit
 from merganser.ray.plan import Database, Statement, as_sql, as_text
 
 CHUNK_BYTES = 8 << 20
@@ -394,11 +395,11 @@ class Worker:
     def failure(self, error: Exception, local_paths: dict[str, str]) -> Outcome:
         import duckdb
 
+        text = with_open_file_limit(error, self.host)
         if not isinstance(error, duckdb.Error):
-            return Outcome(error=f"IO Error: {type(error).__name__} on {self.host}: {error}")
-        text = str(error)
+            return Outcome(error=f"IO Error: {type(error).__name__} on {self.host}: {text}")
         damaged = [path for local, path in local_paths.items() if f'"{local}"' in text]
-        if isinstance(error, duckdb.IOException) and damaged:
+        if isinstance(error, duckdb.IOException) and damaged and not is_without_files(error):
             return Outcome(lost=damaged)
         if isinstance(error, duckdb.InternalException | duckdb.FatalException):
             with self.lock:
@@ -455,7 +456,7 @@ class Worker:
         return self.folder / "exchange" / query
 
     def fetch(self, task: Task, file: ExchangeFile) -> Path:
-        """A copy of another node's file, made once for all tasks here; where that fails, it does not exist.
+        """A copy of another node's file, made once for all tasks here; where that one is lost, it does not exist.
 
         Its name tells apart all files of the query: the folder of the query or of the rows the session sent, which are
         random, stage, task and attempt.
@@ -469,15 +470,20 @@ class Worker:
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
                 write_file(target, chunks_of(file))
-            except (ray.exceptions.RayError, OSError):
+            except ray.exceptions.RayError as error:
+                if is_without_files(error):
+                    raise cause_of(error) from None
                 target.unlink(missing_ok=True)
         return target
 
     @ray.method(concurrency_group="files")
     def read(self, path: str, offset: int, length: int) -> bytes:
-        with open(path, "rb") as file:
-            file.seek(offset)
-            data = file.read(length)
+        try:
+            with open(path, "rb") as file:
+                file.seek(offset)
+                data = file.read(length)
+        except OSError as error:
+            raise OSError(with_open_file_limit(error, self.host)) from None
         if len(data) != length:
             raise OSError(f"{path} is truncated")
         return data
