@@ -2,6 +2,7 @@
 
 #include "runners/copy_manifest.hpp"
 
+#include "duckdb/common/types/uuid.hpp"
 #include "duckdb/execution/physical_plan_generator.hpp"
 
 namespace merganser {
@@ -31,9 +32,15 @@ struct StagedCopyState : public StagedQueryState {
 	idx_t next_returned = 0;
 };
 
+//! What is overwritten has other names, so that its readers do not read the new files for them.
+string SuffixOfNames(const TaskCopy &copy, const OutputFolder &output) {
+	auto replaces = copy.target.mode == CopyOverwriteMode::COPY_OVERWRITE && output.HasFiles();
+	return replaces ? "_" + UUID::ToString(UUID::GenerateRandomUUID()) : string();
+}
+
 void Publish(ClientContext &context, const TaskCopy &copy, StagedCopyState &state) {
 	auto &written = state.written;
-	written.Name(FileSystem::GetFileSystem(context));
+	written.Name(FileSystem::GetFileSystem(context), SuffixOfNames(copy, *state.output));
 	vector<StagedFile> files;
 	for (auto &file : written.Files()) {
 		files.push_back({file.staged, file.relative});

@@ -59,6 +59,11 @@ string StagedExtension(const string &extension) {
 	return "merganser";
 }
 
+bool HasDefaultNames(ClientContext &context, const FilenamePattern &pattern) {
+	auto &file_system = FileSystem::GetFileSystem(context);
+	return pattern.CreateFilename(file_system, "", "", 0) == FilenamePattern().CreateFilename(file_system, "", "", 0);
+}
+
 CopyInfo OptionsOfTasks(const LogicalCopyToFile &copy, CopyFunctionReturnType list_type) {
 	CopyInfo result;
 	result.format = copy.function.name.GetIdentifierName();
@@ -130,7 +135,8 @@ string TaskCopy::WhyNot(ClientContext &context, const LogicalCopyToFile &copy) {
 
 TaskCopy::TaskCopy(ClientContext &context, const LogicalCopyToFile &copy)
     : target(OutputTarget::Choose(FileSystem::GetFileSystem(context).ExpandPath(copy.file_path), copy.overwrite_mode)),
-      filename_pattern(copy.filename_pattern), file_extension(copy.file_extension), return_type(copy.return_type),
+      filename_pattern(copy.filename_pattern), has_default_names(HasDefaultNames(context, copy.filename_pattern)),
+      file_extension(copy.file_extension), return_type(copy.return_type),
       list_type(copy.function.copy_to_get_written_statistics ? CopyFunctionReturnType::WRITTEN_FILE_STATISTICS
 	                                                         : CopyFunctionReturnType::CHANGED_ROWS_AND_FILE_LIST),
       format(IsJson(copy) ? "json" : copy.function.name.GetIdentifierName()), names(copy.names),

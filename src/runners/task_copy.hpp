@@ -35,6 +35,8 @@ struct TaskCopy {
 
 	OutputTarget target;
 	FilenamePattern filename_pattern;
+	//! data_0, data_1, ...
+	bool has_default_names;
 	string file_extension;
 	//! What the statement returns.
 	CopyFunctionReturnType return_type;

@@ -66,12 +66,12 @@ void WrittenFiles::Add(const DataChunk &list) {
 	}
 }
 
-void WrittenFiles::Name(FileSystem &file_system) {
+void WrittenFiles::Name(FileSystem &file_system, const string &suffix) {
 	LeaveOutEmptyFiles();
 	unordered_map<string, idx_t> numbers;
 	unordered_set<string> names;
 	for (auto &file : files) {
-		NameFile(file_system, file, numbers);
+		NameFile(file_system, suffix, file, numbers);
 		if (!names.insert(file.relative).second) {
 			throw InvalidInputException(
 			    "FILENAME_PATTERN gives two files the name \"%s\"; write {i} or {uuid} in it, without a folder",
@@ -89,13 +89,17 @@ void WrittenFiles::LeaveOutEmptyFiles() {
 	files.resize(kept == 0 && !files.empty() ? 1 : kept);
 }
 
-void WrittenFiles::NameFile(FileSystem &file_system, WrittenFile &file, unordered_map<string, idx_t> &numbers) const {
+void WrittenFiles::NameFile(FileSystem &file_system, const string &suffix, WrittenFile &file,
+                            unordered_map<string, idx_t> &numbers) const {
 	file.bytes = SizeOf(file.staged);
 	// <staging>/<attempt>/<hive folders>/<file>
 	auto below = std::filesystem::path(file.staged).lexically_relative(copy.target.staging);
 	auto hive = below.parent_path().lexically_relative(*below.begin());
 	auto folder = hive == "." ? copy.target.folder : file_system.JoinPath(copy.target.folder, hive.string());
 	file.path = copy.filename_pattern.CreateFilename(file_system, folder, copy.file_extension, numbers[folder]++);
+	if (copy.has_default_names) {
+		file.path.insert(file.path.size() - copy.file_extension.size() - 1, suffix);
+	}
 	file.relative = std::filesystem::path(file.path).lexically_relative(copy.target.folder).string();
 	if (std::filesystem::path(file.path).parent_path() != (std::filesystem::path(folder) / "file").parent_path()) {
 		throw InvalidInputException("FILENAME_PATTERN must name a file, not one in another folder: \"%s\"",

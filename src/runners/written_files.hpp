@@ -35,8 +35,9 @@ public:
 
 	//! Rows of the last stage.
 	void Add(const DataChunk &list);
-	//! After the last row: leaves out files without rows, unless there would be none, and names the others.
-	void Name(FileSystem &file_system);
+	//! After the last row: leaves out files without rows, unless there would be none, and names the others. `suffix`
+	//! stands behind the names that DuckDB chooses.
+	void Name(FileSystem &file_system, const string &suffix);
 
 	const vector<WrittenFile> &Files() const {
 		return files;
@@ -53,7 +54,8 @@ private:
 	idx_t rows = 0;
 
 	void LeaveOutEmptyFiles();
-	void NameFile(FileSystem &file_system, WrittenFile &file, unordered_map<string, idx_t> &numbers) const;
+	void NameFile(FileSystem &file_system, const string &suffix, WrittenFile &file,
+	              unordered_map<string, idx_t> &numbers) const;
 };
 
 } // namespace merganser

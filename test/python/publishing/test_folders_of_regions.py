@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -93,6 +94,102 @@ def test_a_scan_that_began_before_an_overwrite_fails_and_never_mixes(connection,
     connection.execute(copy(folder, "new", ", OVERWRITE"))
     with pytest.raises(duckdb.IOException, match="No files found"):
         connection.execute("SELECT count(*) FROM read_parquet($1)", [files])
+
+
+OVERWRITER = """
+import merganser, sys
+how, folder, rounds, rows = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+connection = merganser.connect(runner="local")
+connection.execute("SET merganser_distribute_min_bytes = 0; SET merganser_tasks = 6; SET merganser_task_bytes = 0")
+connection.execute(f"CREATE TABLE t AS SELECT i % 97 AS k, i AS o FROM range({rows}) r(i)")
+options = {
+    "regions": "FORMAT merganser_regions, PARTITION_BY k, ORDER_BY o, REGIONS 8",
+    "tasks": "FORMAT parquet, PER_THREAD_OUTPUT",
+    "tasks, by value": "FORMAT parquet, PARTITION_BY (g)",
+}[how]
+for number in range(rounds):
+    query = f"SELECT *, k % 5 AS g, '{number}' AS w FROM t"
+    connection.execute(f"COPY ({query}) TO '{folder}' ({options}, OVERWRITE)")
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.parametrize("rounds", [8, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("how", ["regions", "tasks", "tasks, by value"])
+def test_readers_beside_a_writer_of_another_process(folder, how, rounds):
+    """Every read has all rows of one COPY, or is an error: of plain DuckDB, which knows nothing of who writes."""
+    arguments = [sys.executable, "-c", OVERWRITER, how, str(folder), str(rounds), str(ROWS)]
+    writer = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
+    assert writer.stdout.readline() == "0\n"
+    ended = threading.Event()
+    pattern = f"{folder}/**/*.parquet"
+
+    def read(connection: duckdb.DuckDBPyConnection) -> tuple[int, int]:
+        whole = failed = 0
+        while not ended.is_set() or whole == 0:
+            try:
+                found = connection.execute(
+                    f"SELECT w, count(*), sum(o), count(DISTINCT filename) > 1 FROM read_parquet('{pattern}', "
+                    "filename = true) GROUP BY w"
+                ).fetchall()
+            except duckdb.IOException:
+                failed += 1
+                continue
+            assert [row[1:] for row in found] == [(ROWS, sum(range(ROWS)), True)], found
+            whole += 1
+        return whole, failed
+
+    with duckdb.connect() as plain, merganser.connect() as loaded, ThreadPoolExecutor(2) as pool:
+        reads = [pool.submit(read, connection) for connection in (plain, loaded)]
+        rest, _ = writer.communicate(timeout=600)
+        ended.set()
+        assert rest.split() == [str(number) for number in range(1, rounds)]
+        assert all(whole > 0 for whole, _ in (one.result() for one in reads))
+    assert (folder / "_manifest.merganser").exists() == (how != "regions")
+    assert left_beside(folder) == []
+
+
+FOREIGN_FOLDER = """
+import merganser, os, pathlib, sys
+import duckdb
+connection = merganser.connect()
+if os.geteuid() == 0:
+    os.setgid(54321)
+    os.setuid(54321)
+for statement in sys.stdin.read().splitlines():
+    try:
+        connection.execute(statement)
+        print("written")
+    except duckdb.IOException as error:
+        print(" ".join(str(error).split()))
+"""
+
+
+def test_a_folder_of_another_user_stays_as_it_is(connection):
+    """One that may be read and not written, and one whose folder above may not be written."""
+    with tempfile.TemporaryDirectory() as above:  # pytest's own folders are closed to others
+        folder = Path(above) / "regions"
+        connection.execute(copy(folder, "old"))
+        for path in (Path(above), folder):
+            path.chmod(0o555)
+        try:
+            statements = [copy(folder, "new", ", OVERWRITE"), copy(Path(above) / "more", "new")]
+            told = subprocess.run(
+                [sys.executable, "-c", FOREIGN_FOLDER],
+                input="\n".join(statements),
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=120,
+            ).stdout.splitlines()
+        finally:
+            for path in (Path(above), folder):
+                path.chmod(0o755)
+        assert len(told) == 2
+        for error in told:
+            assert "Failed to create directory" in error and "Permission denied" in error
+        assert content(connection, folder) == [("old", ROWS)]
+        assert left_beside(folder) == []
 
 
 WRITER = """
