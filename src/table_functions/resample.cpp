@@ -10,7 +10,7 @@ namespace {
 
 using wide_t = __int128;
 
-//! Grid points after which an interrupt is looked for.
+//! Grid points after which an interrupt, or the end of max_execution_time, is looked for.
 const idx_t POINTS_BETWEEN_CHECKS = 4096;
 
 struct BoundResample : public BoundProcessor {
@@ -92,8 +92,8 @@ private:
 			for (idx_t column = 0; column < columns.size(); column++) {
 				columns[column]->Fill(static_cast<int64_t>(next), output, column + 1);
 			}
-			if (points % POINTS_BETWEEN_CHECKS == 0 && context.IsInterrupted()) {
-				throw InterruptException();
+			if (points % POINTS_BETWEEN_CHECKS == 0) {
+				context.BlockingInterruptCheck();
 			}
 		}
 	}
