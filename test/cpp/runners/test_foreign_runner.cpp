@@ -46,10 +46,12 @@ void AskForTasks(const char *plan, uint64_t query) {
 	told_tasks.emplace_back(merganser_stage_tasks(query, 2));
 }
 
+std::atomic<bool> was_submitted {false};
 std::atomic<bool> was_cancelled {false};
 
 void WaitForCancel(const char *plan, uint64_t query) {
 	provider = std::thread([query]() {
+		was_submitted = true;
 		while (!merganser_query_is_cancelled(query)) {
 			std::this_thread::sleep_for(std::chrono::milliseconds(1));
 		}
@@ -183,7 +185,9 @@ TEST_CASE("An outcome without files and without an error is refused", "[foreign_
 TEST_CASE("A runner learns that its query was interrupted", "[foreign_runner]") {
 	DatabaseWithRunner database(WaitForCancel);
 	std::thread interrupting([&]() {
-		std::this_thread::sleep_for(std::chrono::milliseconds(50));
+		while (!was_submitted) {
+			std::this_thread::sleep_for(std::chrono::milliseconds(1));
+		}
 		database.connection.Interrupt();
 	});
 	auto result = database.Query();

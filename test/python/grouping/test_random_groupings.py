@@ -122,10 +122,11 @@ def test_capacity_windows_are_counted_rows(lane, connection, rows, size, slide, 
 @given(rows=ROWS, gap=GAPS)
 def test_filters_on_keys_pass_and_others_stay(lane, connection, rows, gap):
     fill(connection, rows, 3)
-    query, oracle = session("FROM t", ["k", "n"], gap), SESSIONS.format(gap=gap, table="FROM t")
+    query = session("FROM t", ["k", "n"], gap)
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE expected AS {SESSIONS.format(gap=gap, table='FROM t')}")
     for condition in ("k = 'a'", "n IS NULL", "v > 4", "k = 'a' AND v > 4", "window_start = time", "k = 'a' OR v = 1"):
         assert ordered(connection, f"FROM ({query}) WHERE {condition}") == ordered(
-            connection, f"FROM ({oracle}) WHERE {condition}"
+            connection, f"FROM expected WHERE {condition}"
         )
 
 

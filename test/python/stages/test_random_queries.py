@@ -10,6 +10,8 @@ import pytest
 from hypothesis import strategies as st
 from staged import assert_same_rows, cut_everything, most_tasks, rows_or_error
 
+LANES = pytest.mark.parametrize("lane", ["fast", pytest.param("slow", marks=pytest.mark.slow)])
+
 FLOATS = ("0.0", "-0.0", "'nan'", "'inf'", "'-inf'", "1.5", "-2.25", "NULL", "NULL")
 COLUMNS = {"k": "INTEGER", "g": "BIGINT", "x": "DOUBLE", "s": "VARCHAR", "d": "DECIMAL(9,2)"}
 
@@ -127,7 +129,8 @@ def connection():
         yield connection
 
 
-def test_random_queries(connection, tmp_path_factory):
+@LANES
+def test_random_queries(connection, tmp_path_factory, lane):
     folder = tmp_path_factory.mktemp("random")
     seen = {"all": 0, "in several tasks": 0}
 

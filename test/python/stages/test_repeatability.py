@@ -6,7 +6,7 @@ import pytest
 import twice
 from hypothesis import strategies as st
 from staged import assert_same_rows, cut_everything, most_tasks, rows_or_error
-from test_random_queries import queries, tables, write_table
+from test_random_queries import LANES, queries, tables, write_table
 
 REPEATABLE = "repeatable"
 
@@ -133,7 +133,8 @@ def test_tasks_of_many_rows_run_again(connection, run_twice, threads_matter):
     assert any(claim.startswith(REPEATABLE) for claim in run_twice.claims)
 
 
-def test_tasks_of_random_queries_run_again(connection, run_twice, tmp_path_factory):
+@LANES
+def test_tasks_of_random_queries_run_again(connection, run_twice, tmp_path_factory, lane):
     folder = tmp_path_factory.mktemp("random")
     seen = {"queries": 0, "in several tasks": 0}
     limits = st.sampled_from([0, 1000, 64 << 20])
