@@ -9,10 +9,12 @@ from pathlib import Path
 
 NODES = 3
 MEMORY = 80 << 20
-# Read by Ray when it is imported. A lost node is noticed within two seconds; nothing is reported to anybody.
+# Read by Ray when it is imported. A lost node is noticed within two seconds; nothing is reported to anybody; what other
+# programs of the machine use of its memory ends no process of the cluster.
 os.environ.update(
     RAY_USAGE_STATS_ENABLED="0",
     RAY_enable_metrics_collection="0",
+    RAY_memory_monitor_refresh_ms="0",
     RAY_raylet_start_wait_time_s="120",
     RAY_health_check_period_ms="500",
     RAY_health_check_timeout_ms="1000",

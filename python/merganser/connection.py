@@ -37,11 +37,13 @@ def connect(
 
     `runner` runs queries in stages: "local" on threads of this process, "ray" on a Ray cluster, "" not at all; the
     default is the environment variable MERGANSER_RUNNER. It holds for the database: cursors and other connections to it
-    have it too. `address` is that of a Ray cluster, or "local" for one on this machine that ends with the process; the
-    default is RAY_ADDRESS, else "local". `slots` is the number of tasks that run at the same time.
+    have it too. `address` is that of a Ray cluster, or "local" for one on this machine, for nobody else, that ends with
+    the process; the default is the Ray this process has initialised, then RAY_ADDRESS, else "local". `slots` is the
+    number of tasks that run at the same time.
 
     `duckdb_args` are duckdb.connect's own (`read_only`, `config`, ...). The result is a real DuckDB connection.
-    Raises RuntimeError when the installed DuckDB is not the one the extension is built for, or Ray is not installed.
+    Raises RuntimeError when the installed DuckDB is not the one the extension is built for, or Ray is not installed;
+    ConnectionError where no Ray cluster answers at `address`, ValueError where Ray is initialised with another one.
     """
     if duckdb.__version__ != BUILT_FOR:
         raise RuntimeError(
@@ -63,8 +65,9 @@ def connect(
 def last_query() -> dict[str, Any] | None:
     """What the query in stages that ended last in this process took, stage by stage; None before the first.
 
-    Keys: runner, wall_seconds, stages; each stage has stage, partitioning, reads, tasks, task_seconds, wall_seconds,
-    rows_in, rows_out, bytes_in, bytes_out, estimated_rows, retries, skew, spilled_bytes, slowest_worker.
+    Keys: runner, wall_seconds, stages, and on Ray left_out, why nodes were not used; each stage has stage,
+    partitioning, reads, tasks, task_seconds, wall_seconds, rows_in, rows_out, bytes_in, bytes_out, estimated_rows,
+    retries, skew, spilled_bytes, slowest_worker.
     """
     return native.last_query(extension_path())
 

@@ -9,6 +9,12 @@ import resource
 PASSING = frozenset({"IO", "HTTP", "Out of Memory", "INTERNAL", "FATAL", "Connection", "Interrupt"})
 # After these a database takes no more queries.
 ENDS_THE_DATABASE = frozenset({"INTERNAL", "FATAL"})
+# An input/output error too, but another attempt meets the same file (src/file_version.hpp).
+SAYS_CHANGED = "is not what it was when the query was planned"
+
+
+def is_worth_another(kind: str, message: str) -> bool:
+    return kind in PASSING and SAYS_CHANGED not in message
 
 
 class QueryFailure(Exception):

@@ -44,6 +44,11 @@ class Progress:
             self.bars = None
             _terminal.release()
 
+    def tell_about(self, text: str) -> None:
+        """One line, however long the query takes; bars are drawn below it."""
+        if self.on:
+            print(f"merganser: {text}", file=sys.stderr, flush=True)
+
     def draw(self, states: Iterable) -> None:
         if self.bars is None:
             if not _terminal.acquire(blocking=False):

@@ -1,5 +1,9 @@
 """Runs one query on the workers of a cluster: the driver of its stages.
 
+It asks all workers whether they can run its tasks, and uses those that have answered: a node that fits (it has this
+DuckDB) and, where nodes share storage, sees the folder of the query and can write into it. The others are named in the
+report. A worker that cannot read what others wrote is asked the same again before their files count as lost.
+
 It alone decides: which task next and where, whether another attempt is worth it, which attempt counts. How many tasks
 a stage has is decided once, when the stages it comes after are complete; then its tasks start. Exactly one attempt at
 each task is accepted, and readers are told its exact path and identity. Where a reader finds an exchange file missing
@@ -17,20 +21,25 @@ import base64
 import shutil
 import statistics
 import time
+import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import ray
 
+from merganser.ray import calls
 from merganser.ray.cluster import Cluster, Limits, Member
-from merganser.ray.failures import PASSING, QueryFailure, cause_of, is_without_files, split_message
+from merganser.ray.failures import QueryFailure, cause_of, is_without_files, is_worth_another, split_message
 from merganser.ray.plan import Decision, Input, Plan, Stage
 from merganser.ray.progress import Progress
 from merganser.ray.report import report_of
 from merganser.ray.worker import (
     CHUNK_BYTES,
+    Answer,
     ExchangeFile,
+    Marker,
     Outcome,
     Secret,
     Task,
@@ -41,6 +50,12 @@ from merganser.ray.worker import (
 
 POLL_SECONDS = 0.05
 NODE_CHECK_SECONDS = 1.0
+# A new worker gets this long to start.
+START_SECONDS = 120
+# But tasks start without it this long after Ray was asked for it, where other nodes have answered.
+PATIENCE_SECONDS = 10
+# Workers that have run tasks before answer at once.
+USUAL_SECONDS = 1
 # A worker that died gets this long to come back before its node is given up.
 COMEBACK_SECONDS = 30
 CLEAN_UP_SECONDS = 10
@@ -138,10 +153,14 @@ class Query:
         self.stages = {stage.number: StageState(stage) for stage in plan.stages}
         self.progress = Progress(plan.switch("merganser_progress", True))
         self.started = time.monotonic()
+        self.limits = limits_of(plan)
+        self.marker = None if self.fetch else Marker(str(Path(plan.folder) / "driver"), uuid.uuid4().hex)
         self.members: dict[str, Member] = {}
         self.attempts: dict[Any, Attempt] = {}
-        #: Workers that are asked whether they are back, and until when that is waited for.
-        self.comebacks: dict[Any, tuple[Member, float]] = {}
+        #: Workers that are asked whether they can run tasks, and until when that is waited for. They get none before.
+        self.asked: dict[Any, tuple[Member, float]] = {}
+        #: Nodes that are not used, and why.
+        self.left_out: dict[str, str] = {}
         self.nodes_checked = time.monotonic()
         self.sent: list[ExchangeFile] = []
 
@@ -169,36 +188,146 @@ class Query:
         return self.stages[len(self.stages)]
 
     def report(self) -> dict[str, Any]:
-        return report_of(list(self.stages.values()), time.monotonic() - self.started)
+        seconds = time.monotonic() - self.started
+        return report_of(list(self.stages.values()), seconds, sorted(self.left_out.values()))
 
     # ---------------------------------------------------------------- one step
 
     def start(self) -> None:
+        if self.marker:
+            Path(self.marker.path).write_text(self.marker.text)
         self.find_workers()
         self.sent = [self.sent_file(path) for path in self.plan.sent]
 
-    def find_workers(self) -> None:
-        self.members = {member.node: member for member in self.cluster.workers(limits_of(self.plan))}
-
     def step(self) -> None:
-        if self.session.is_cancelled():
-            raise Cancelled
+        self.check_cancelled()
         self.start_tasks()
         if self.speculation:
             self.start_second_attempts()
-        waiting = [*self.attempts, *self.comebacks]
-        if not waiting and not self.members:
+        if not self.members:
             self.find_workers()
             return
-        if not waiting:
-            raise QueryFailure("IO", "no node of the Ray cluster is left to run the query")
-        ready, _ = ray.wait(waiting, num_returns=1, timeout=POLL_SECONDS)
-        if ready:
-            ready, _ = ray.wait(waiting, num_returns=len(waiting), timeout=0)
-        for reference in ready:
-            self.take(reference)
+        self.take_ready([*self.attempts, *self.asked])
         self.check_nodes()
         self.progress.show(self.stages.values())
+
+    def check_cancelled(self) -> None:
+        if self.session.is_cancelled():
+            raise Cancelled
+
+    def take_ready(self, waiting: list[Any]) -> None:
+        """What of these has ended, or ends within a moment."""
+        if not waiting:
+            raise QueryFailure("IO", "no task of the query can run on the nodes of the Ray cluster that are left")
+        ready, _ = calls.wait(waiting, num_returns=1, timeout=POLL_SECONDS)
+        if ready:
+            ready, _ = calls.wait(waiting, num_returns=len(waiting), timeout=0)
+        for reference in ready:
+            if reference in self.asked:
+                self.take_answer(reference)
+            elif reference in self.attempts:  # unless its node was given up just now
+                self.take(reference)
+
+    # ---------------------------------------------------------------- which nodes can run tasks
+
+    def find_workers(self) -> None:
+        """Returns once one node can run tasks and those that usually answer have; others may join later.
+
+        Raises QueryFailure with what is wrong with the nodes where none can.
+        """
+        self.left_out = {}
+        started = time.monotonic()
+        while not self.usable():
+            self.ask_all()
+            if not self.asked:
+                raise QueryFailure("IO", "; ".join(sorted(self.left_out.values())))
+            while self.asked and not (self.usable() and self.has_waited_for_all(started)):
+                self.check_cancelled()
+                self.take_ready(list(self.asked))
+                self.give_up_late_answers()
+        for member, _ in self.asked.values():
+            seconds = time.monotonic() - (started if member.has_answered else member.created)
+            self.leave_out(member, f"it has not answered for {max(seconds, 1):.0f} s")
+
+    def ask_all(self) -> None:
+        now = time.monotonic()
+        but_not_on = set(self.left_out)
+        for member in self.cluster.workers(self.limits, but_not_on):
+            if member.node not in self.members and member.node not in but_not_on:
+                self.members[member.node] = member
+                seconds = COMEBACK_SECONDS if member.has_answered else max(START_SECONDS - member.age, USUAL_SECONDS)
+                self.ask(member, now + seconds)
+
+    def usable(self) -> list[Member]:
+        away = {member.node for member, _ in self.asked.values()}
+        return [member for member in self.members.values() if member.node not in away]
+
+    def has_waited_for_all(self, started: float) -> bool:
+        if time.monotonic() - started < USUAL_SECONDS:
+            return False
+        return all(member.has_answered or member.age > PATIENCE_SECONDS for member, _ in self.asked.values())
+
+    def ask(self, member: Member, until: float) -> None:
+        self.asked[self.cluster.ask(member, self.marker)] = (member, until)
+
+    def ask_again(self, member: Member, until: float) -> None:
+        """Its worker has died, and Ray may start it again."""
+        known = self.members.get(member.node) is member
+        if known and all(member is not other for other, _ in self.asked.values()):
+            self.ask(member, until)
+
+    def take_answer(self, reference: Any) -> None:
+        member, until = self.asked.pop(reference)
+        try:
+            answer = calls.get(reference)
+        except ray.exceptions.RayError as error:
+            self.take_no_answer(member, until, error)
+        else:
+            self.use_or_leave_out(member, answer)
+
+    def take_no_answer(self, member: Member, until: float, error: Exception) -> None:
+        # Ray does not start a worker again that failed as it started.
+        final = isinstance(error, ray.exceptions.ActorDiedError | ray.exceptions.RayTaskError)
+        ended = final or time.monotonic() > until
+        if not ended and member.node in self.cluster.living_nodes():
+            time.sleep(POLL_SECONDS)
+            self.ask_again(member, until)
+            return
+        if not member.has_answered:
+            self.leave_out(member, f"it did not start: {str(error).strip().splitlines()[-1]}")
+        self.give_up_worker(member)
+
+    def use_or_leave_out(self, member: Member, answer: Answer) -> None:
+        if answer.misfit:
+            self.leave_out(member, answer.misfit)
+            self.give_up_worker(member)
+            return
+        self.cluster.answered(self.limits, member, answer.folder)
+        if answer.refusal:
+            self.leave_out(member, answer.refusal)
+            self.members.pop(member.node, None)
+        else:
+            self.left_out.pop(member.node, None)
+
+    def give_up_late_answers(self) -> None:
+        late = [(member, until) for member, until in self.asked.values() if time.monotonic() > until]
+        for member, _ in late:
+            self.leave_out(member, f"it has not answered for {member.age:.0f} s")
+            self.give_up_worker(member)
+
+    def leave_out(self, member: Member, why: str) -> None:
+        """Told in the report, and the user once in a process."""
+        text = why if why.startswith("node ") else f"the worker on {member.host} is not used: {why}"
+        self.left_out[member.node] = text
+        if text not in self.cluster.told:
+            self.cluster.told.add(text)
+            self.progress.tell_about(text)
+
+    def give_up_worker(self, member: Member) -> None:
+        self.cluster.forget(self.limits, member)
+        self.give_up(member.node)
+
+    # ---------------------------------------------------------------- tasks
 
     def start_tasks(self) -> None:
         for state in self.stages.values():
@@ -234,11 +363,10 @@ class Query:
         """The worker with most room; one that is not to be avoided if there is any."""
         if self.plan.slots and len(self.attempts) >= self.plan.slots:
             return None
-        away = {member.node for member, _ in self.comebacks.values()}
         used = dict.fromkeys(self.members, 0)
         for attempt in self.attempts.values():
             used[attempt.member.node] = used.get(attempt.member.node, 0) + 1
-        free = [m for m in self.members.values() if m.node not in away and used[m.node] < m.slots]
+        free = [member for member in self.usable() if used[member.node] < member.slots]
         better = [member for member in free if member.node not in avoid]
         others_may_come = any(node not in avoid for node in self.members)
         candidates = better if better or only_others or others_may_come else free
@@ -251,7 +379,7 @@ class Query:
         task.attempts += 1
         task.running += 1
         state.started = state.started or time.monotonic()
-        self.attempts[member.actor.run.remote(message)] = attempt
+        self.attempts[calls.call(member.actor.run, message)] = attempt
 
     def message(self, state: StageState, number: int, attempt: int, member: Member) -> Task:
         stage = state.stage
@@ -275,6 +403,7 @@ class Query:
             lists=state.decision.lists[number],
             max_exchange_bytes=self.max_exchange_bytes,
             fetch=self.fetch,
+            marker=self.marker,
         )
 
     def files_of(self, source: Input) -> list[ExchangeFile]:
@@ -288,20 +417,21 @@ class Query:
         if not self.fetch:
             return ExchangeFile(path, size, identity)
         with open(path, "rb") as file:
-            chunks = tuple(ray.put(file.read(CHUNK_BYTES)) for _ in range(0, size, CHUNK_BYTES))
+            chunks = tuple(self.put(file.read(CHUNK_BYTES)) for _ in range(0, size, CHUNK_BYTES))
         return ExchangeFile(path, size, identity, chunks=chunks)
+
+    def put(self, data: bytes) -> Any:
+        self.check_cancelled()
+        return calls.put(data)
 
     # ---------------------------------------------------------------- what became of an attempt
 
     def take(self, reference: Any) -> None:
-        if reference in self.comebacks:
-            self.take_comeback(reference)
-            return
         attempt = self.attempts.pop(reference)
         if not attempt.dropped:
             self.stages[attempt.stage].tasks[attempt.task].running -= 1
         try:
-            outcome = ray.get(reference)
+            outcome = calls.get(reference)
         except ray.exceptions.RayTaskError as error:
             self.fail(attempt, "IO", f"the worker on {attempt.member.host} failed: {error.cause!r}")
         except ray.exceptions.RayError as error:
@@ -312,15 +442,24 @@ class Query:
     def take_outcome(self, attempt: Attempt, outcome: Outcome) -> None:
         if not self.counts(attempt):
             return
-        if outcome.lost:
+        if outcome.refusal:
+            self.take_refusal(attempt, outcome.refusal)
+        elif outcome.lost:
             self.write_again(attempt, outcome.lost)
         elif outcome.error:
             kind, message = split_message(outcome.error)
-            if outcome.final or kind not in PASSING:
+            if outcome.final or not is_worth_another(kind, message):
                 raise QueryFailure(kind, message)
             self.fail(attempt, kind, message)
         else:
             self.accept(attempt, outcome)
+
+    def take_refusal(self, attempt: Attempt, why: str) -> None:
+        """The node cannot run tasks of this query any more, and others may: no failure of the task."""
+        self.leave_out(attempt.member, why)
+        if self.members.get(attempt.member.node) is attempt.member:
+            del self.members[attempt.member.node]
+        self.stages[attempt.stage].retries += 1
 
     def counts(self, attempt: Attempt) -> bool:
         """Whether it matters how it ended: not if it was dropped, or the other of two attempts was first."""
@@ -335,7 +474,7 @@ class Query:
         task.host = member.host
         for other in self.attempts.values():
             if (other.stage, other.task) == (attempt.stage, attempt.task):
-                other.member.actor.cancel.remote(other.message.key)
+                calls.call(other.member.actor.cancel, other.message.key)
         if state.is_complete:
             state.ended = time.monotonic()
             sizes = [done.outcome.partition_bytes for done in state.tasks]
@@ -389,7 +528,7 @@ class Query:
         for attempt in self.attempts.values():
             if attempt.stage == state.stage.number and not attempt.dropped:
                 attempt.dropped = True
-                attempt.member.actor.cancel.remote(attempt.message.key)
+                calls.call(attempt.member.actor.cancel, attempt.message.key)
         for task in state.tasks:
             state.retries += task.accepted is not None
             task.accepted = None
@@ -400,40 +539,20 @@ class Query:
     def worker_died(self, attempt: Attempt, error: Exception) -> None:
         member = attempt.member
         self.fail(attempt, "IO", f"the worker on {member.host} died while it ran stage {attempt.stage}: {error}")
-        self.ask_for_comeback(member, time.monotonic() + COMEBACK_SECONDS)
-
-    def ask_for_comeback(self, member: Member, until: float) -> None:
-        known = member.node in self.members
-        if known and all(member.node != other.node for other, _ in self.comebacks.values()):
-            self.comebacks[self.cluster.check(member)] = (member, until)
-
-    def take_comeback(self, reference: Any) -> None:
-        member, until = self.comebacks.pop(reference)
-        try:
-            ray.get(reference)
-        except ray.exceptions.RayError as error:
-            # Ray does not start a worker again that failed as it started.
-            gone = isinstance(error, ray.exceptions.ActorDiedError) or time.monotonic() > until
-            if gone or member.node not in self.cluster.living_nodes():
-                self.cluster.forget(member)
-                self.give_up(member.node)
-            elif isinstance(error, ray.exceptions.RayTaskError):
-                raise QueryFailure("Invalid Input", f"{error.cause}") from None
-            else:
-                time.sleep(POLL_SECONDS)
-                self.ask_for_comeback(member, until)
+        self.ask_again(member, time.monotonic() + COMEBACK_SECONDS)
 
     def check_nodes(self) -> None:
         if time.monotonic() - self.nodes_checked < NODE_CHECK_SECONDS:
             return
         self.nodes_checked = time.monotonic()
+        self.give_up_late_answers()
         for node in set(self.members) - self.cluster.living_nodes():
             self.give_up(node)
 
     def give_up(self, node: str) -> None:
         """The node is gone: its attempts failed, and where nodes share no storage, so are its files."""
         self.members.pop(node, None)
-        self.comebacks = {r: entry for r, entry in self.comebacks.items() if entry[0].node != node}
+        self.asked = {r: entry for r, entry in self.asked.items() if entry[0].node != node}
         for reference in [r for r, attempt in self.attempts.items() if attempt.member.node == node]:
             attempt = self.attempts.pop(reference)
             if not attempt.dropped:
@@ -470,10 +589,7 @@ class Query:
 
     def bring(self, number: int, file: ExchangeFile) -> bool:
         """Copies a file of the last stage to this process, if it is still there."""
-        chunks = (
-            ray.get(file.owner.read.remote(file.path, offset, min(CHUNK_BYTES, file.bytes - offset)))
-            for offset in range(0, file.bytes, CHUNK_BYTES)
-        )
+        chunks = self.chunks_of(file)
         try:
             write_file(self.result_file(number), chunks)
         except ray.exceptions.RayError as error:
@@ -482,18 +598,34 @@ class Query:
             return False
         return identity_of(self.result_file(number)) == file.identity
 
+    def chunks_of(self, file: ExchangeFile) -> Iterator[bytes]:
+        for offset in range(0, file.bytes, CHUNK_BYTES):
+            self.check_cancelled()
+            yield calls.get(calls.call(file.owner.read, file.path, offset, min(CHUNK_BYTES, file.bytes - offset)))
+
     def clean_up(self, complete: bool) -> None:
         """Ends attempts that still run and removes files, except those the caller is about to read."""
+        try:
+            if self.cluster.is_connected():
+                self.end_attempts()
+            else:  # Ray ends its workers itself
+                calls.await_the_end()
+        finally:
+            self.remove_files(complete)
+
+    def end_attempts(self) -> None:
         for attempt in self.attempts.values():
-            attempt.member.actor.cancel.remote(attempt.message.key)
+            calls.call(attempt.member.actor.cancel, attempt.message.key)
         running = list(self.attempts)
         if running:
-            _, stuck = ray.wait(running, num_returns=len(running), timeout=CLEAN_UP_SECONDS)
+            _, stuck = calls.wait(running, num_returns=len(running), timeout=CLEAN_UP_SECONDS)
             for reference in stuck:
-                ray.kill(self.attempts[reference].member.actor, no_restart=False)
-        forgotten = [member.actor.forget.remote(self.name) for member in self.members.values()]
+                calls.kill(self.attempts[reference].member.actor, no_restart=False)
+        forgotten = [calls.call(member.actor.forget, self.name) for member in self.usable()]
         if forgotten:
-            ray.wait(forgotten, num_returns=len(forgotten), timeout=CLEAN_UP_SECONDS)
+            calls.wait(forgotten, num_returns=len(forgotten), timeout=CLEAN_UP_SECONDS)
+
+    def remove_files(self, complete: bool) -> None:
         if not complete:
             folder = Path(self.plan.folder)
             shutil.rmtree(folder, ignore_errors=True)

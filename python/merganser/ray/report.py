@@ -4,12 +4,13 @@ import statistics
 from typing import Any
 
 
-def report_of(states: list, wall_seconds: float) -> dict[str, Any]:
+def report_of(states: list, wall_seconds: float, left_out: list[str]) -> dict[str, Any]:
     by_number = {state.stage.number: state for state in states}
     return {
         "runner": "ray",
         "wall_seconds": round(wall_seconds, 6),
         "stages": [stage_report(state, by_number) for state in states],
+        "left_out": left_out,
     }
 
 

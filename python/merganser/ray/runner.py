@@ -5,10 +5,12 @@ import atexit
 import json
 import os
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import ray
 
 from merganser import native
 from merganser.ray.cluster import Cluster
@@ -19,16 +21,29 @@ from merganser.ray.worker import Worker
 
 NAME = "ray"
 END_SECONDS = 30
+WATCH_SECONDS = 0.05
+IN_DUCKDB = "SET merganser_runner = '' runs queries in DuckDB alone"
+LEFT = f'merganser.ray.shutdown() was called: call merganser.connect(runner="ray", ...) again, or {IN_DUCKDB}'
+NO_RAY = (
+    'Ray does not run in this process any more: call ray.init(...), or merganser.connect(runner="ray", address=...) '
+    f"again, or {IN_DUCKDB}"
+)
+RAY_ENDED = "Ray was shut down while the query ran"
 
 
 class Runner:
-    """The queries of this process on one cluster."""
+    """The queries of this process, on the cluster it is connected to."""
 
     def __init__(self, cluster: Cluster, extension: Path) -> None:
         self.cluster = cluster
         self.extension = extension
         self.ending = False
+        self.joining = threading.Lock()
         self.threads: set[threading.Thread] = set()
+        self.lock = threading.Lock()
+        #: The numbers of queries that run.
+        self.running: set[int] = set()
+        self.watcher: threading.Thread | None = None
         native.register_runner(extension, NAME, self.submit)
 
     def submit(self, document: bytes, number: int) -> None:
@@ -48,15 +63,52 @@ class Runner:
         query = None
         outcome: dict[str, Any] = {}
         try:
-            query = Query(self.cluster, read_plan(json.loads(document)), Session(self, number))
+            self.watch(number)
+            cluster = self.connected()
+            query = Query(cluster, read_plan(json.loads(document)), Session(self, number))
             outcome["files"] = query.run()
         except BaseException as error:  # noqa: BLE001 - the session is told
-            outcome["error"] = error_of(error)
+            ended = query is not None and not query.cluster.is_connected() and not isinstance(error, Cancelled)
+            outcome["error"] = error_of(QueryFailure("IO", RAY_ENDED) if ended else error)
         finally:
             if query is not None:
                 outcome["report"] = query.report()
+            with self.lock:
+                self.running.discard(number)
             self.threads.discard(threading.current_thread())
             native.query_ended(self.extension, number, outcome)
+
+    def connected(self) -> Cluster:
+        """The cluster of this process: another one where the user has ended Ray and initialised it again."""
+        with self.joining:  # the others need the same
+            if self.ending:
+                raise QueryFailure("IO", LEFT)
+            if not self.cluster.is_connected():
+                if not ray.is_initialized():
+                    raise QueryFailure("IO", NO_RAY)
+                left = self.cluster
+                self.cluster = Cluster(None, None, self.extension, left.worker_class)
+                left.close()
+            return self.cluster
+
+    def watch(self, number: int) -> None:
+        """From now on an interrupt, or the end of max_execution_time, is seen, whatever the driver waits for."""
+        with self.lock:
+            self.running.add(number)
+            if self.watcher is None:
+                self.watcher = threading.Thread(target=self.watch_all, daemon=True, name="merganser-interrupts")
+                self.watcher.start()
+
+    def watch_all(self) -> None:
+        while True:
+            with self.lock:
+                if not self.running:
+                    self.watcher = None
+                    return
+                numbers = list(self.running)
+            for number in numbers:
+                native.query_is_cancelled(self.extension, number)  # tells the session, if so
+            time.sleep(WATCH_SECONDS)
 
     def is_cancelled(self, number: int) -> bool:
         return self.ending or native.query_is_cancelled(self.extension, number)
@@ -119,13 +171,13 @@ def use(
     """Runs the queries of the connection's database on the cluster at `address`, which this process joins once."""
     global _runner
     with _lock:
+        if _runner is not None and not _runner.cluster.is_connected() and not ray.is_initialized():
+            _runner.close()  # the user has ended Ray
+            _runner = None
         if _runner is None:
             _runner = Runner(Cluster(address, slots, extension, worker_class), extension)
-        elif address is not None and address not in _runner.cluster.addresses:
-            raise ValueError(
-                f"this process already uses the Ray cluster {_runner.cluster.address!r}; before it uses {address!r}, "
-                "call merganser.ray.shutdown()"
-            )
+        else:
+            _runner.connected().require(address)
     connection.execute(f"SET GLOBAL merganser_runner = '{NAME}'")
 
 

@@ -1,15 +1,17 @@
 """What runs on a node: one DuckDB with the extension, one cursor for each task.
 
 A worker decides nothing about a query; it runs an attempt at a task and tells what happened. Ray carries the class to
-nodes that have only ray and duckdb. Folders, below `<directory>/merganser-<user id>`:
+nodes that have only ray and duckdb. Its folder (private_folder.py) is its own, whatever else runs on the node:
 
-    node-<node>/spill                          what DuckDB spills
-    node-<node>/extension                      the extension, where the node does not have it
-    node-<node>/exchange/<process>/<query>     exchange files, where nodes share no storage
+    spill                          what DuckDB spills
+    extension                      what it loads: a copy that nobody else can swap between the check and the loading
+    exchange/<process>/<query>     exchange files, where nodes share no storage
 
-A folder nobody has touched for `max_age_seconds` is what a killed process left; a worker that starts removes it.
+A worker that Ray starts again has the folder of the one that died: what that one spilled goes, its exchange files
+still count.
 """
 
+import errno
 import hashlib
 import os
 import shutil
@@ -17,7 +19,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,10 +30,13 @@ import ray
 
 from merganser.ray.failures import cause_of, is_without_files, with_open_file_limit
 from merganser.ray.plan import Database, Statement, as_sql, as_text
+from merganser.ray.private_folder import PrivateFolder, private_path
 
 CHUNK_BYTES = 8 << 20
 LEAST_FREE_BYTES = 64 << 20
 WATCH_SECONDS = 0.1
+# No room, or no file that may be opened: that passes, and what meets it in a task is told as what it is.
+SAY_NOTHING_OF_THE_FOLDER = {errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT}
 SEND_ROWS = "attach it anew, or SET merganser_exchange_shared = false, and the session sends the rows"
 
 
@@ -39,16 +45,36 @@ class Options:
     """What a worker is started with; the same for every restart of its process."""
 
     node: str
+    #: Of its folder; no other worker has it.
+    name: str
     cpus: int
     directory: str
     memory_limit: str
     threads: int
     max_spill_bytes: int
-    max_age_seconds: float
     duckdb: str
     platform: str
     extension_path: str
     extension_sha: str
+
+
+@dataclass(frozen=True)
+class Marker:
+    """A file the driver wrote into the folder of a query, which every node must see."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Of a worker that was asked whether it can run tasks; where it cannot, why, in one sentence."""
+
+    folder: str = ""
+    #: Why this node can run nothing for this process.
+    misfit: str = ""
+    #: Why it can run nothing of this query.
+    refusal: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,6 +122,8 @@ class Task:
     max_exchange_bytes: int
     #: Whether nodes share no storage.
     fetch: bool
+    #: Where they do.
+    marker: Marker | None
 
     @property
     def key(self) -> tuple[str, int, int, int]:
@@ -127,6 +155,8 @@ class Outcome:
     seconds: float = 0
     spilled: int = 0
     lost: list[str] = field(default_factory=list)
+    #: Why this node cannot run tasks of the query; the task and its files are not to blame.
+    refusal: str = ""
     error: str = ""
     #: Another attempt would end the same way.
     final: bool = False
@@ -142,13 +172,25 @@ class Refused(Exception):
     pass
 
 
+class Misfit(Exception):
+    """Why this node can run nothing for the driver."""
+
+
+class Cancelled(Exception):
+    pass
+
+
 class Worker:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.host = os.uname().nodename
-        root = Path(options.directory or tempfile.gettempdir()) / f"merganser-{os.getuid()}"
-        self.folder = root / f"node-{options.node[:16]}"
+        self.here = f"node {options.node[:16]} ({self.host})"
+        self.directory = Path(options.directory or tempfile.gettempdir())
+        self.path = private_path(self.directory, options.name)
+        #: Held once there is a database.
+        self.folder: PrivateFolder | None = None
         self.lock = threading.Lock()
+        self.opening = threading.Lock()
         self.connection: Any = None
         self.running: dict[tuple, Running] = {}
         self.cancelled: set[tuple] = set()
@@ -156,50 +198,86 @@ class Worker:
         self.missing_extensions: dict[str, str] = {}
         self.watcher: threading.Thread | None = None
         self.fetching: dict[Path, threading.Lock] = {}
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.folder.mkdir(mode=0o700, exist_ok=True)
-        shutil.rmtree(self.folder / "spill", ignore_errors=True)
-        remove_old_folders(root, self.folder, options.max_age_seconds)
 
     # ---------------------------------------------------------------- the database
 
     @ray.method(concurrency_group="control")
-    def check(self, extension: list) -> str:
-        """Opens the database and returns this worker's folder; raises where this node does not fit.
+    def check(self, extension: list, marker: Marker | None) -> Answer:
+        """Whether this node fits, and sees the folder of a query; opens the database.
 
         `extension` has the extension's bytes as an object of Ray, which is read only where the file is not here.
         """
-        if self.extension() is None:
-            self.copy_extension(ray.get(extension[0]))
-        self.database()
-        return str(self.folder)
+        try:
+            self.database(extension)
+        except Misfit as error:
+            return Answer(misfit=str(error))
+        except Exception as error:  # noqa: BLE001 - the driver is told
+            return Answer(misfit=f"{self.here} cannot run tasks: {error}")
+        return Answer(str(self.path), refusal=self.why_not_shared(marker))
 
-    def database(self):
-        with self.lock:
+    def why_not_shared(self, marker: Marker | None) -> str:
+        """What keeps this node from using the folder of a query; empty where nothing does."""
+        if marker is None:
+            return ""
+        folder = Path(marker.path).parent
+        remedy = "mount it there for this user to write, or SET merganser_exchange_shared = false"
+        try:
+            text = Path(marker.path).read_text()
+        except OSError as error:
+            if error.errno in SAY_NOTHING_OF_THE_FOLDER:
+                return ""
+            return f'{self.here} does not see the exchange folder "{folder}" ({error.strerror}); {remedy}'
+        if text != marker.text:
+            return f'{self.here} has other files in the exchange folder "{folder}"; {remedy}'
+        own = folder / f"worker-{uuid.uuid4().hex}"
+        try:
+            os.close(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            own.unlink()
+        except OSError as error:
+            if error.errno in SAY_NOTHING_OF_THE_FOLDER:
+                return ""
+            return f'{self.here} cannot write into the exchange folder "{folder}" ({error.strerror}); {remedy}'
+        return ""
+
+    def database(self, extension: Sequence = ()):
+        """Opened where it is not. Where somebody removed this worker's folder, both are made anew."""
+        with self.opening:
+            if self.folder is None or not self.folder.is_there():
+                self.require_fit()
+                self.folder = self.make_folder()
+                self.connection = None
             if self.connection is None:
-                self.connection = self.open_database()
+                self.connection = self.open_database(extension)
             return self.connection
 
-    def open_database(self):
+    def make_folder(self) -> PrivateFolder:
+        if self.folder is not None:
+            self.folder.release()
+        folder = PrivateFolder(self.directory, self.options.name)
+        shutil.rmtree(self.path / "spill", ignore_errors=True)
+        return folder
+
+    def require_fit(self) -> None:
+        options = self.options
+        install = f"on that node run: pip install duckdb=={options.duckdb}"
+        try:
+            import duckdb
+        except ImportError as error:
+            raise Misfit(f"{self.here} cannot import duckdb ({error}); {install}") from None
+        if duckdb.__version__ != options.duckdb:
+            raise Misfit(f"{self.here} has DuckDB {duckdb.__version__}, this process {options.duckdb}; {install}")
+        with duckdb.connect() as connection:
+            platform = connection.execute("PRAGMA platform").fetchone()[0]
+        if platform != options.platform:
+            raise Misfit(f"{self.here} is {platform}, but the extension is built for {options.platform}")
+
+    def open_database(self, extension: Sequence):
         import duckdb
 
-        options = self.options
-        here = f"node {options.node[:16]} ({self.host})"
-        if duckdb.__version__ != options.duckdb:
-            raise RuntimeError(
-                f"{here} has DuckDB {duckdb.__version__}, this process {options.duckdb}; "
-                f"on that node run: pip install duckdb=={options.duckdb}"
-            )
         connection = duckdb.connect(config=self.configuration())
-        platform = connection.execute("PRAGMA platform").fetchone()[0]
-        if platform != options.platform:
-            raise RuntimeError(f"{here} is {platform}, but the extension is built for {options.platform}")
-        extension = self.extension()
-        if extension is None:
-            raise OSError(f"{here} does not have the extension of this process")
         connection.execute("SET enable_progress_bar = false")
         connection.execute("SET GLOBAL parquet_metadata_cache = true")
-        connection.load_extension(str(extension))
+        connection.load_extension(str(self.own_extension(extension)))
         return connection
 
     def configuration(self) -> dict[str, Any]:
@@ -207,34 +285,43 @@ class Worker:
         configuration = {
             "allow_unsigned_extensions": "true",
             "threads": options.threads or options.cpus,
-            "temp_directory": str(self.folder / "spill"),
+            "temp_directory": str(self.path / "spill"),
             "memory_limit": options.memory_limit,
         }
         if options.max_spill_bytes:
             configuration["max_temp_directory_size"] = f"{options.max_spill_bytes}B"
         return configuration
 
-    def extension(self) -> Path | None:
-        """The driver's extension: its file, where this node sees it, or the copy; none where there is neither."""
-        for path in (Path(self.options.extension_path), self.copied_extension()):
-            if path.exists() and sha_of(path.read_bytes()) == self.options.extension_sha:
-                return path
-        return None
-
-    def copied_extension(self) -> Path:
-        return self.folder / "extension" / self.options.extension_sha / "merganser" / "merganser.duckdb_extension"
-
-    def copy_extension(self, data: bytes) -> None:
+    def own_extension(self, extension: Sequence) -> Path:
+        """A copy of the driver's extension that only this user can change: what is checked is what is loaded."""
         import _duckdb
 
-        path = self.copied_extension()
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # It looks for DuckDB's module in the folder above its own, as it lies in an installed package.
-        module = Path(_duckdb.__file__)
-        above = path.parent.parent / module.name
-        if not above.exists():
-            above.symlink_to(module)
-        write_file(path, [data])
+        path = self.path / "extension" / "merganser" / "merganser.duckdb_extension"
+        if not self.is_extension(path):
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # It looks for DuckDB's module in the folder above its own, as it lies in an installed package.
+            module = Path(_duckdb.__file__)
+            above = path.parent.parent / module.name
+            if not above.exists():
+                above.symlink_to(module)
+            write_file(path, [self.extension_bytes(extension)])
+        return path
+
+    def is_extension(self, path: Path) -> bool:
+        return path.exists() and sha_of(path.read_bytes()) == self.options.extension_sha
+
+    def extension_bytes(self, extension: Sequence) -> bytes:
+        """From the driver's file where this node sees the same one, else from the driver."""
+        seen = Path(self.options.extension_path)
+        data = seen.read_bytes() if os.access(seen, os.R_OK) else b""
+        if sha_of(data) == self.options.extension_sha:
+            return data
+        if not extension:
+            raise OSError(f"{self.here} has started anew and does not have the extension of this process yet")
+        data = ray.get(extension[0])
+        if sha_of(data) != self.options.extension_sha:
+            raise Misfit(f"{self.here} did not get the extension of this process as it is there")
+        return data
 
     # ---------------------------------------------------------------- tasks
 
@@ -243,15 +330,23 @@ class Worker:
         started = time.monotonic()
         local_paths: dict[str, str] = {}
         try:
-            outcome = self.copy(task, self.inputs(task, local_paths))
+            database = self.database()
+            outcome = self.copy(database, task, self.inputs(task, local_paths))
+        except Cancelled:
+            return Outcome(error="Interrupt Error: Interrupted!")
         except LostFiles as error:
-            return Outcome(lost=error.paths)
+            return self.refusal(task) or Outcome(lost=error.paths)
         except Refused as error:
             return Outcome(error=f"IO Error: {error}", final=True)
         except Exception as error:  # noqa: BLE001 - the driver is told and decides
-            return self.failure(error, local_paths)
+            return self.refusal(task) or self.failure(error, local_paths)
         outcome.seconds = time.monotonic() - started
         return outcome
+
+    def refusal(self, task: Task) -> Outcome | None:
+        """A folder that is not mounted any more looks like lost files, whose writers would be blamed."""
+        why = self.why_not_shared(task.marker)
+        return Outcome(refusal=why) if why else None
 
     def inputs(self, task: Task, local_paths: dict[str, str]) -> dict[str, list[str]]:
         """Where the files of each input are on this node; `local_paths` leads from there to the driver's names."""
@@ -272,15 +367,15 @@ class Worker:
     def is_elsewhere(self, task: Task, file: ExchangeFile) -> bool:
         return task.fetch and file.node != self.options.node
 
-    def copy(self, task: Task, files: dict[str, list[str]]) -> Outcome:
+    def copy(self, database: Any, task: Task, files: dict[str, list[str]]) -> Outcome:
         target = Path(task.target)
+        os.utime(self.path)
         if task.fetch:
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.utime(self.query_folder(task.query))
         free = shutil.disk_usage(target.parent).free
         if free < LEAST_FREE_BYTES:
             raise OSError(f'only {free} bytes are free for "{target.parent}" on {self.host}')
-        cursor = self.database().cursor()
+        cursor = database.cursor()
         with self.watched(Running(task, cursor)) as running:
             self.prepare(cursor, task)
             rows = cursor.execute(as_sql(task.sql, files, task.identities, task.target)).fetchone()[0]
@@ -402,11 +497,11 @@ class Worker:
         if isinstance(error, duckdb.IOException) and damaged and not is_without_files(error):
             return Outcome(lost=damaged)
         if isinstance(error, duckdb.InternalException | duckdb.FatalException):
-            with self.lock:
+            with self.opening:
                 self.connection = None
         if isinstance(error, duckdb.CatalogException | duckdb.BinderException):
             text += self.not_known_here()
-        return Outcome(error=text)
+        return Outcome(error=text, final=is_refused_request(error))
 
     def not_known_here(self) -> str:
         """The session has planned the query, so what is missing is missing here."""
@@ -427,12 +522,19 @@ class Worker:
                 if not attempts:
                     self.watcher = None
                     return
-            spilled = size_of(self.folder / "spill")
+                self.interrupt_cancelled(attempts)
+            spilled = size_of(self.path / "spill")
             for attempt in attempts:
                 attempt.spilled = max(attempt.spilled, spilled)
             for query in {attempt.task.query for attempt in attempts}:
                 self.limit_bytes(query, [attempt for attempt in attempts if attempt.task.query == query])
             time.sleep(WATCH_SECONDS)
+
+    def interrupt_cancelled(self, attempts: list[Running]) -> None:
+        """Again and again: an interrupt between two statements of an attempt is lost."""
+        for attempt in attempts:
+            if attempt.task.key in self.cancelled:
+                attempt.cursor.interrupt()
 
     def limit_bytes(self, query: str, attempts: list[Running]) -> None:
         """Ends the tasks of a query whose exchange files on this node outgrow the limit."""
@@ -453,7 +555,7 @@ class Worker:
     # ---------------------------------------------------------------- files, where nodes share no storage
 
     def query_folder(self, query: str) -> Path:
-        return self.folder / "exchange" / query
+        return self.path / "exchange" / query
 
     def fetch(self, task: Task, file: ExchangeFile) -> Path:
         """A copy of another node's file, made once for all tasks here; where that one is lost, it does not exist.
@@ -469,12 +571,18 @@ class Worker:
                 return target
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
-                write_file(target, chunks_of(file))
+                write_file(target, self.until_cancelled(task, chunks_of(file)))
             except ray.exceptions.RayError as error:
                 if is_without_files(error):
                     raise cause_of(error) from None
                 target.unlink(missing_ok=True)
         return target
+
+    def until_cancelled(self, task: Task, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            if task.key in self.cancelled:
+                raise Cancelled
+            yield chunk
 
     @ray.method(concurrency_group="files")
     def read(self, path: str, offset: int, length: int) -> bytes:
@@ -507,7 +615,7 @@ class Worker:
             self.cancelled = {key for key in self.cancelled if key[0] != query}
             self.fetching = {path: lock for path, lock in self.fetching.items() if folder not in path.parents}
         shutil.rmtree(folder, ignore_errors=True)
-        remove_empty_folders(folder.parent, self.folder)
+        remove_empty_folders(folder.parent, self.path)
 
     @ray.method(concurrency_group="control")
     def end(self) -> None:
@@ -515,10 +623,17 @@ class Worker:
         with self.lock:
             for running in self.running.values():
                 running.cursor.interrupt()
+        with self.opening:
             if self.connection is not None:
                 self.connection.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
-        remove_empty_folders(self.folder.parent, self.folder.parent.parent)
+            if self.folder is not None:
+                self.folder.remove()
+
+
+def is_refused_request(error: Exception) -> bool:
+    """A server says that the request is wrong, as without a right to read the file; not that it is busy."""
+    status = getattr(error, "status_code", 0)
+    return 400 <= status < 500 and status not in {408, 429}
 
 
 def chunks_of(file: ExchangeFile) -> Iterator[bytes]:
@@ -573,21 +688,6 @@ def size_of_unfinished(target: str) -> int:
         return sum(entry.stat().st_size for entry in path.parent.glob(f"{path.name}.*"))
     except FileNotFoundError:  # it has just got its name
         return 0
-
-
-def remove_old_folders(root: Path, own: Path, max_age_seconds: float) -> None:
-    oldest = time.time() - max_age_seconds
-    for folder in root.iterdir():
-        if folder != own and newest_change(folder) < oldest:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def newest_change(folder: Path) -> float:
-    """Of the folder, of those inside it and of those inside them: there, running queries leave their trace."""
-    try:
-        return max(path.stat().st_mtime for path in (folder, *folder.glob("*"), *folder.glob("*/*/*")))
-    except FileNotFoundError:  # its owner is removing it
-        return time.time()
 
 
 def remove_empty_folders(folder: Path, end: Path) -> None:

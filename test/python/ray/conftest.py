@@ -24,14 +24,14 @@ class TestCluster(SmallCluster):
         self.faults = folder / "faults"
         self.faults.mkdir()
 
-    def remove_node(self, node: str, worker: int) -> None:
+    def remove_node(self, node: str, worker: int, files: str) -> None:
         """With its worker's process and its files, as the nodes of this cluster share a machine and its disk."""
         (found,) = [n for n in self.ray.list_all_nodes() if n.node_id == node]
         self.ray.remove_node(found, allow_graceful=False)
         with contextlib.suppress(ProcessLookupError):  # it may end with its node
             os.kill(worker, signal.SIGKILL)
         wait_until(lambda: not is_running(worker), "the worker of a removed node is left")
-        shutil.rmtree(self.exchange_root() / f"node-{node[:16]}")
+        shutil.rmtree(files)
 
     def exchange_root(self) -> Path:
         return self.folder / f"merganser-{os.getuid()}"
@@ -39,7 +39,8 @@ class TestCluster(SmallCluster):
     def files(self) -> list[Path]:
         """All exchange files there are."""
         root = self.exchange_root()
-        return [path for path in root.rglob("*") if path.is_file() and "spill" not in path.parts]
+        others = {"spill", "extension"}
+        return [path for path in root.rglob("*") if path.is_file() and not others.intersection(path.parts)]
 
     def fault(self, action: str, stage: int, task: int, times: int = 1) -> None:
         for number in range(times):
@@ -73,7 +74,9 @@ def use_faulty_workers() -> None:
     import faulty_worker
     import merganser.ray
     import ray
+    from merganser.ray import query
 
+    query.PATIENCE_SECONDS = 60  # so that tests know which workers there are, however slow the machine
     ray.cloudpickle.register_pickle_by_value(faulty_worker)
     with merganser.connect() as connection:
         merganser.ray.use(connection, merganser.extension_path(), worker_class=faulty_worker.FaultyWorker)
@@ -133,8 +136,11 @@ def busy_workers() -> int:
 
     cluster = runner._runner.cluster
     alive = cluster.living_nodes()
-    members = [member for group in cluster.members.values() for member in group.values() if member.node in alive]
-    return sum(ray.get([member.actor.busy.remote() for member in members], timeout=30))
+    members = [m for group in cluster.members.values() for m in group.values() if m.node in alive and m.has_answered]
+    try:
+        return sum(ray.get([member.actor.busy.remote() for member in members], timeout=30))
+    except ray.exceptions.ActorUnavailableError:  # Ray is starting it again
+        return 1
 
 
 def wait_until(holds: Callable[[], bool], otherwise: str, seconds: float = 20) -> None:
@@ -142,6 +148,12 @@ def wait_until(holds: Callable[[], bool], otherwise: str, seconds: float = 20) -
     while not holds():
         assert time.monotonic() < end, otherwise
         time.sleep(0.05)
+
+
+@pytest.fixture
+def eventually() -> Callable:
+    """eventually(holds, otherwise): waits until holds() is true; fails with `otherwise` where it never is."""
+    return wait_until
 
 
 def is_running(process: int) -> bool:

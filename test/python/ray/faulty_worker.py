@@ -7,11 +7,12 @@ says, so each happens once, whichever process meets it first.
 import contextlib
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
 import ray
-from merganser.ray.worker import Outcome, Task, Worker
+from merganser.ray.worker import LostFiles, Marker, Outcome, Task, Worker
 
 BEFORE = ("kill", "raise", "wait")
 AFTER = ("truncate", "damage", "remove")
@@ -24,6 +25,45 @@ class FaultyWorker(Worker):
             with contextlib.suppress(FileNotFoundError):  # another worker was first
                 fault.unlink()
                 raise RuntimeError("a start the test asked to fail")
+        self.without = self.takes_once("without")
+        self.blind = self.takes_once("blind")
+        self.read_only = self.takes_once("readonly")
+
+    @ray.method(concurrency_group="control")
+    def check(self, extension, marker):
+        while (faults_folder(self) / f"hang-{self.options.node}").exists():
+            time.sleep(0.01)
+        return super().check(extension, marker)
+
+    def require_fit(self) -> None:
+        """Where a test asks for it, on a node where duckdb is not installed, or another version of it."""
+        if self.without:
+            sys.path.insert(0, str(faults_folder(self).parent / "other_duckdb"))
+            for name in [name for name in sys.modules if name.partition(".")[0] == "duckdb"]:
+                del sys.modules[name]
+        super().require_fit()
+
+    def why_not_shared(self, marker) -> str:
+        """Where a test asks for it, as on a node that has not mounted the folder, or for reading only."""
+        if self.blind and marker:
+            marker = Marker(str(faults_folder(self) / "nowhere" / "driver"), marker.text)
+        if self.read_only and marker:
+            marker = Marker("/proc/version", Path("/proc/version").read_text())
+        return super().why_not_shared(marker)
+
+    def inputs(self, task: Task, local_paths: dict) -> dict:
+        if self.takes("unmount", task):
+            self.blind = True
+        if self.blind:
+            raise LostFiles([file.path for files in task.inputs.values() for file in files])
+        return super().inputs(task, local_paths)
+
+    def takes_once(self, fault: str) -> bool:
+        for path in faults_folder(self).glob(f"{fault}-*"):
+            with contextlib.suppress(FileNotFoundError):  # another worker was first
+                path.unlink()
+                return True
+        return False
 
     @ray.method(concurrency_group="tasks")
     def run(self, task: Task) -> Outcome:
@@ -44,6 +84,8 @@ class FaultyWorker(Worker):
     def prepare(self, cursor, task: Task) -> None:
         """Where a test asks for it, changes an attached database, or tells what secrets the task has."""
         super().prepare(cursor, task)
+        if self.takes("pause", task):
+            self.wait(task)
         if self.takes("change", task):
             os.utime(task.databases[0].path, (0, 0))
         told = faults_folder(self).parent / "secrets"

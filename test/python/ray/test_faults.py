@@ -80,7 +80,8 @@ def test_node_removed_with_its_exchange_files(session, ray_cluster, within, when
     def remove(query) -> None:
         node = query.stages[MAP].tasks[0].accepted.node
         lost.append(sum(task.accepted.node == node for task in query.stages[MAP].tasks))
-        ray_cluster.remove_node(node, ray.get(query.members[node].actor.process.remote()))
+        member = query.members[node]
+        ray_cluster.remove_node(node, ray.get(member.actor.process.remote()), member.folder)
 
     session.execute("SET merganser_exchange_shared = false")
     when_stage_is_complete(MAP, remove)
@@ -211,13 +212,15 @@ def test_no_worker_starts(session, ray_cluster, within):
     assert within(60, session.execute(QUERY).fetchall) == EXPECTED  # at once: there is no other
 
 
-def test_a_worker_that_does_not_start_again_after_it_died(session, ray_cluster, within):
+def test_a_worker_that_does_not_start_again_after_it_died(session, ray_cluster, within, eventually):
     session.execute("SET merganser_worker_threads = 5")
     assert within(60, session.execute(QUERY).fetchall) == EXPECTED
     ray_cluster.fault("start", 0, 0)
     ray_cluster.fault("kill", MAP, 0)
     assert within(60, session.execute(QUERY).fetchall) == EXPECTED
-    assert not ray_cluster.open_faults()
+    eventually(lambda: not ray_cluster.open_faults(), "Ray has not tried to start it again")
+    assert within(60, session.execute(QUERY).fetchall) == EXPECTED
+    assert workers_with(threads=5) == 2
     runner._runner.cluster.pauses.clear()
     assert within(60, session.execute(QUERY).fetchall) == EXPECTED
     assert workers_with(threads=5) == 3

@@ -40,7 +40,8 @@ def when_planned(monkeypatch, change) -> None:
 
 
 @pytest.mark.parametrize("change", ["replaced", "removed"])
-def test_a_file_that_changes_fails_the_query(session, within, tmp_path, monkeypatch, change):
+def test_a_file_that_changes_fails_the_query(session, ray_cluster, within, tmp_path, monkeypatch, change):
+    """At once where it is another one: every node sees that. One that is gone may be there on other nodes."""
     path = tmp_path / "t_2.parquet"
 
     def act() -> None:
@@ -53,6 +54,8 @@ def test_a_file_that_changes_fails_the_query(session, within, tmp_path, monkeypa
     when_planned(monkeypatch, act)
     with pytest.raises(duckdb.IOException, match=r"t_2\.parquet.*when the query was planned"):
         within(60, session.execute("SELECT g, count(*) FROM t GROUP BY g").fetchall)
+    attempts = [ray_cluster.attempts(1, task) for task in range(4)]
+    assert max(attempts) == (1 if change == "replaced" else 4)
 
 
 def test_a_database_that_changes_in_a_task_fails_the_query(session, within, tmp_path, ray_cluster):
