@@ -99,12 +99,21 @@ public:
 	}
 
 private:
-	vector<string> Names(const Value &list, const char *argument) const {
-		vector<string> result;
-		if (list.IsNull()) {
+	//! A list of names, or one name.
+	vector<string> Names(const Value &names, const char *argument) const {
+		if (names.IsNull()) {
 			throw BinderException(input.ref, "%s: %s cannot be NULL", function, argument);
 		}
-		for (auto &item : ListValue::GetChildren(list)) {
+		if (names.type().id() == LogicalTypeId::VARCHAR) {
+			return {StringValue::Get(names)};
+		}
+		auto list = names.DefaultTryCastAs(LogicalType::LIST(LogicalType::VARCHAR));
+		if (!list || !names.type().IsNested()) {
+			throw BinderException(input.ref, "%s: %s is a name or a list of names, not %s", function, argument,
+			                      names.ToSQLString());
+		}
+		vector<string> result;
+		for (auto &item : ListValue::GetChildren(*list)) {
 			if (item.IsNull()) {
 				throw BinderException(input.ref, "%s: %s cannot contain NULL", function, argument);
 			}
@@ -258,25 +267,26 @@ TableFunction Function(const char *name, vector<LogicalType> arguments, table_fu
 
 void DeclareFunctions::Register(ExtensionLoader &loader) {
 	auto text = LogicalType::VARCHAR;
-	auto texts = LogicalType::LIST(LogicalType::VARCHAR);
-	loader.RegisterFunction(Function("merganser_declare_key", {text, texts}, BindDeclareKey));
-	loader.RegisterFunction(Function("merganser_declare_unique", {text, texts}, BindDeclareUnique));
+	// a name or a list of names; Call::Names checks which.
+	auto names = LogicalType::ANY;
+	loader.RegisterFunction(Function("merganser_declare_key", {text, names}, BindDeclareKey));
+	loader.RegisterFunction(Function("merganser_declare_unique", {text, names}, BindDeclareUnique));
 
 	TableFunctionSet foreign_key("merganser_declare_foreign_key");
-	foreign_key.AddFunction(Function("merganser_declare_foreign_key", {text, texts, text}, BindDeclareForeignKey));
+	foreign_key.AddFunction(Function("merganser_declare_foreign_key", {text, names, text}, BindDeclareForeignKey));
 	foreign_key.AddFunction(
-	    Function("merganser_declare_foreign_key", {text, texts, text, texts}, BindDeclareForeignKey));
+	    Function("merganser_declare_foreign_key", {text, names, text, names}, BindDeclareForeignKey));
 	loader.RegisterFunction(std::move(foreign_key));
 
 	auto layout = Function("merganser_declare_layout", {text}, BindDeclareLayout);
 	for (auto argument : {"partitioned_by", "sorted_by", "directions", "null_orders"}) {
-		layout.GetSignature().AddKeywordOnly(argument, texts, Value(texts));
+		layout.GetSignature().AddKeywordOnly(argument, names, Value(LogicalType::LIST(text)));
 	}
 	loader.RegisterFunction(std::move(layout));
 
 	TableFunctionSet drop("merganser_drop_declaration");
 	drop.AddFunction(Function("merganser_drop_declaration", {text, text}, BindDropDeclaration));
-	drop.AddFunction(Function("merganser_drop_declaration", {text, text, texts}, BindDropDeclaration));
+	drop.AddFunction(Function("merganser_drop_declaration", {text, text, names}, BindDropDeclaration));
 	loader.RegisterFunction(std::move(drop));
 }
 

@@ -251,7 +251,8 @@ InsertionOrderPreservingMap<string> LogicalTableFunction::Description() const {
 			texts.push_back(parameter.name + " => " + entry->second.ToString());
 		}
 	}
-	result["Arguments"] = StringUtil::Join(texts, "\n");
+	// EXPLAIN ANALYZE calls every operator of an extension "Extension", so the description has the name too
+	result["Call"] = definition.name + "(" + StringUtil::Join(texts, ", ") + ")";
 	if (!partition_columns.empty()) {
 		result["Partition By"] = ClusteringSet(partition_columns).ToString(ExpressionNames());
 	}

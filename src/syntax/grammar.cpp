@@ -1,6 +1,7 @@
 #include "syntax/grammar.hpp"
 
 #include "syntax/declaration_grammar.hpp"
+#include "syntax/misspelt_grammar.hpp"
 #include "syntax/table_argument_grammar.hpp"
 
 #include "duckdb/main/connection_manager.hpp"
@@ -30,6 +31,7 @@ public:
 		vector<GrammarChange> changes;
 		Append(changes, DeclarationGrammar::GetChanges());
 		Append(changes, TableArgumentGrammar::Changes());
+		Append(changes, MisspeltGrammar::Changes());
 		return changes;
 	}
 };

@@ -1,6 +1,6 @@
 #include "syntax/table_argument_grammar.hpp"
 
-#include "syntax/duration.hpp"
+#include "table_functions/duration.hpp"
 #include "table_functions/table_function_registry.hpp"
 
 #include "duckdb/parser/expression/cast_expression.hpp"
@@ -129,6 +129,9 @@ WrittenArgument TransformArgument(PEGTransformer &transformer, ParseResult &resu
 			child = optional_part.GetResult();
 		}
 		auto &rule = child.get().Name();
+		if (rule == "MerganserPartition" && !argument.ordering.empty()) {
+			throw ParserException(child.get().GetLocation(), "PARTITION BY comes before ORDER BY");
+		}
 		if (rule == "TableAlias") {
 			argument.alias = transformer.Transform<TableAlias>(child.get());
 		} else if (rule == "MerganserPartition") {
@@ -506,12 +509,14 @@ vector<GrammarChange> TableArgumentGrammar::Changes() {
 	         string("MerganserOrder <- 'ORDER' 'BY' MerganserItems"),
 	         // the clauses are tried before an alias, because PARTITION could be one
 	         string("MerganserPartitioned <- MerganserRelation MerganserPartition MerganserOrder?"),
+	         string("MerganserWrongOrder <- MerganserRelation TableAlias? MerganserOrder MerganserPartition"),
 	         string("MerganserOrdered <- MerganserRelation MerganserOrder"),
 	         string("MerganserAliasedPartitioned <- MerganserRelation TableAlias MerganserPartition MerganserOrder?"),
 	         string("MerganserAliasedOrdered <- MerganserRelation TableAlias MerganserOrder"),
 	         string("MerganserAliased <- MerganserRelation TableAlias"),
 	         string("MerganserPlain <- MerganserRelation"),
-	         string("MerganserArgumentBody <- MerganserPartitioned / MerganserOrdered / MerganserAliasedPartitioned / "
+	         string("MerganserArgumentBody <- MerganserPartitioned / MerganserWrongOrder / MerganserOrdered / "
+			        "MerganserAliasedPartitioned / "
 			        "MerganserAliasedOrdered / MerganserAliased / MerganserPlain"),
 	         string("MerganserArgumentName <- TypeFuncName NamedParameterAssignment"),
 	         string("MerganserArgument <- MerganserArgumentName? MerganserArgumentBody"),

@@ -1,5 +1,7 @@
 #include "table_functions/parameter.hpp"
 
+#include "table_functions/duration.hpp"
+
 #include "duckdb/common/types/interval.hpp"
 
 namespace merganser {
@@ -95,7 +97,33 @@ static bool NamesColumns(const Value &passed) {
 	return !names.empty() && std::none_of(names.begin(), names.end(), is_null);
 }
 
+//! '1h30m' or, as DuckDB writes an INTERVAL, '90 minutes'; other text is none.
+static optional<Value> DurationOfText(const Value &passed) {
+	if (passed.type().id() != LogicalTypeId::VARCHAR || passed.IsNull()) {
+		return {};
+	}
+	auto &text = StringValue::Get(passed);
+	if (text.empty() || !StringUtil::CharacterIsDigit(text[0])) {
+		return {};
+	}
+	if (StringUtil::Contains(text, " ")) {
+		return passed.DefaultTryCastAs(LogicalType::INTERVAL);
+	}
+	return Value::INTERVAL(0, 0, ParseDuration(text));
+}
+
+static bool TakesDuration(ParameterKind kind) {
+	return kind == ParameterKind::TIME_SPAN || kind == ParameterKind::COUNT_OR_SPAN ||
+	       kind == ParameterKind::NUMBER_OR_SPAN;
+}
+
 Value ParameterDefinition::Convert(const string &function, const Value &passed) const {
+	if (TakesDuration(kind)) {
+		auto duration = DurationOfText(passed);
+		if (duration) {
+			return *duration;
+		}
+	}
 	auto &type = passed.type();
 	auto wanted = LogicalType(LogicalType::SQLNULL);
 	switch (kind) {

@@ -1,9 +1,9 @@
 //===----------------------------------------------------------------------===//
 //                         Merganser
 //
-// syntax/duration.hpp
+// table_functions/duration.hpp
 //
-// Durations as IoTDB writes them: 1m, 1h30m, 500ms.
+// Durations as IoTDB writes them: 1m, 1h30m, 500ms; and as text where an argument takes one: '1h30m', '90 minutes'.
 // Errors: BinderException for months and years, whose length varies, for unknown units, for parts of a microsecond and
 // for sums that no INTERVAL can hold.
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-#include "syntax/duration.hpp"
+#include "table_functions/duration.hpp"
 
 #include "duckdb/common/types/interval.hpp"
 
