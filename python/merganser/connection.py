@@ -67,7 +67,8 @@ def last_query() -> dict[str, Any] | None:
 
     Keys: runner, wall_seconds, stages, and on Ray left_out, why nodes were not used; each stage has stage,
     partitioning, reads, tasks, task_seconds, wall_seconds, rows_in, rows_out, bytes_in, bytes_out, estimated_rows,
-    retries, skew, spilled_bytes, slowest_worker.
+    retries, skew, spilled_bytes, slowest_worker, decisions, and timeline: worker, started (seconds since the query's
+    start) and seconds of each task.
     """
     return native.last_query(extension_path())
 

@@ -216,12 +216,12 @@ double LocalRunner::Progress() const {
 }
 
 void LocalRunner::RunStages() {
-	auto start = std::chrono::steady_clock::now();
+	begun = std::chrono::steady_clock::now();
 	sent_files = tasks.RowsAreSent(FileSystem::GetFileSystem(*context.db), run.sent_files);
 	for (auto &stage : run.stages->stages) {
 		RunStage(*stage);
 	}
-	report.wall_seconds = SecondsSince(start);
+	report.wall_seconds = SecondsSince(begun);
 }
 
 vector<ExchangeFileName> LocalRunner::FilesOf(const StageInput &input) const {
@@ -303,7 +303,11 @@ vector<string> LocalRunner::RunTasks(const Stage &stage, const StageDecision &de
 			for (auto task = stage_run.NextTask(); task < count && !stage_run.Stopped(); task = stage_run.NextTask()) {
 				auto sql = Sql(stage, decision, task, targets[task]);
 				SetLists(*connection, tasks.Lists(stage.number, task));
-				stage_run.TaskEnds(task, RunTask(*connection, sql, targets[task]));
+				auto started = SecondsSince(begun);
+				auto task_report = RunTask(*connection, sql, targets[task]);
+				task_report.started = started;
+				task_report.worker = of_thread;
+				stage_run.TaskEnds(task, task_report);
 				ended_shares += decision.tasks[task].Count();
 			}
 		} catch (std::exception &exception) {

@@ -56,6 +56,8 @@ private:
 	//! Those the session wrote.
 	vector<ExchangeFileName> sent_files;
 	RunReport report;
+	//! When the first stage began.
+	std::chrono::steady_clock::time_point begun;
 	ErrorData error;
 	std::thread thread;
 	std::atomic<bool> stopped {false};

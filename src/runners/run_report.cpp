@@ -25,6 +25,16 @@ idx_t ReadFromStages(const StageReport &report, const std::function<idx_t(idx_t 
 	return result;
 }
 
+void AddTimeline(JsonDocument &document, yyjson_mut_val *stage, const vector<TaskReport> &tasks) {
+	auto list = yyjson_mut_obj_add_arr(document.Get(), stage, "timeline");
+	for (auto &task : tasks) {
+		auto object = yyjson_mut_arr_add_obj(document.Get(), list);
+		document.AddText(object, "worker", StringUtil::Format("thread %llu", task.worker + 1));
+		document.AddSeconds(object, "started", task.started);
+		document.AddSeconds(object, "seconds", task.seconds);
+	}
+}
+
 } // namespace
 
 idx_t StageReport::RowsOut() const {
@@ -89,6 +99,7 @@ string RunReport::ToJson(const string &runner, const QueryStages &query) const {
 		document.AddNumber(object, "spilled_bytes", 0);
 		document.AddText(object, "slowest_worker", report.tasks.empty() ? "" : "this process");
 		document.AddTexts(object, "decisions", report.decision.reasons);
+		AddTimeline(document, object, report.tasks);
 	}
 	return document.Text();
 }

@@ -11,6 +11,7 @@ plan_tree.py        a plan as chains and branches, as the page draws it
 comparison.py       two runs side by side
 stage_graph.py      stages and the exchanges between them, laid out from left to right
 stage_tree.py       stages as a tree in one column, for telephones and for many of them
+timeline.py         which task ran when, and on which worker
 mermaid.py          the same graph as Mermaid text
 page.py             the HTML page, from page.html.jinja and page.css
 quantities.py       numbers as people read them

@@ -85,9 +85,9 @@ def subject(operator: Operator, details: dict[str, list[str]]) -> str:
         kind = text.get("Join Type", "INNER")
         return shortened(text["Conditions"] if kind == "INNER" else f"{kind}: {text['Conditions']}")
     if "Groups" in text:
-        return shortened(f"by {text['Groups']}")
+        return shortened(text["Groups"])
     if "Order By" in text:
-        return shortened(f"{text['Top']} by {text['Order By']}" if "Top" in text else f"by {text['Order By']}")
+        return shortened(f"{text['Top']} by {text['Order By']}" if "Top" in text else text["Order By"])
     for name in ("Expression", "Table", "Grouping", "Limit"):
         if name in text:
             return shortened(unqualified(text[name]) if name == "Table" else text[name])

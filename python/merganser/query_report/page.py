@@ -17,6 +17,7 @@ from merganser.query_report.plan_tree import PlanView, plan_view
 from merganser.query_report.planned import Stage
 from merganser.query_report.stage_graph import Edge, Graph, stage_graph
 from merganser.query_report.stage_tree import MANY, stage_tree
+from merganser.query_report.timeline import timeline
 
 FOLDER = Path(__file__).parent
 
@@ -46,6 +47,7 @@ def as_page(document: Document) -> str:
             graph=stage_graph(document) if document.stages.stages else None,
             stage_tree=stage_tree(document) if document.stages.stages else None,
             many=MANY,
+            lines=timeline(document.run.stages["stages"]) if document.run and document.run.stages else [],
             mermaid=as_mermaid(document),
             strong_skew=STRONG_SKEW,
         )

@@ -97,6 +97,8 @@ class TaskState:
     accepted: ExchangeFile | None = None
     outcome: Outcome = field(default_factory=Outcome)
     host: str = ""
+    #: When it was accepted, by time.monotonic().
+    ended: float = 0
     #: Begun so far: the number of the next one.
     attempts: int = 0
     #: Those that failed, or whose file was lost.
@@ -189,7 +191,7 @@ class Query:
 
     def report(self) -> dict[str, Any]:
         seconds = time.monotonic() - self.started
-        return report_of(list(self.stages.values()), seconds, sorted(self.left_out.values()))
+        return report_of(list(self.stages.values()), self.started, seconds, sorted(self.left_out.values()))
 
     # ---------------------------------------------------------------- one step
 
@@ -472,6 +474,7 @@ class Query:
         task.accepted = ExchangeFile(attempt.message.target, outcome.bytes, outcome.identity, member.node, member.actor)
         task.outcome = outcome
         task.host = member.host
+        task.ended = time.monotonic()
         for other in self.attempts.values():
             if (other.stage, other.task) == (attempt.stage, attempt.task):
                 calls.call(other.member.actor.cancel, other.message.key)

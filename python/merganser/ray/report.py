@@ -4,17 +4,18 @@ import statistics
 from typing import Any
 
 
-def report_of(states: list, wall_seconds: float, left_out: list[str]) -> dict[str, Any]:
+def report_of(states: list, started: float, wall_seconds: float, left_out: list[str]) -> dict[str, Any]:
+    """`started` is when the query began, by time.monotonic()."""
     by_number = {state.stage.number: state for state in states}
     return {
         "runner": "ray",
         "wall_seconds": round(wall_seconds, 6),
-        "stages": [stage_report(state, by_number) for state in states],
+        "stages": [stage_report(state, by_number, started) for state in states],
         "left_out": left_out,
     }
 
 
-def stage_report(state, by_number: dict) -> dict[str, Any]:
+def stage_report(state, by_number: dict, started: float) -> dict[str, Any]:
     stage = state.stage
     done = [task for task in state.tasks if task.accepted]
     seconds = [task.outcome.seconds for task in done]
@@ -37,6 +38,14 @@ def stage_report(state, by_number: dict) -> dict[str, Any]:
         "spilled_bytes": max((task.outcome.spilled for task in done), default=0),
         "slowest_worker": slowest.host if slowest else "",
         "decisions": state.decision.reasons if state.decision else [],
+        "timeline": [
+            {
+                "worker": task.host,
+                "started": round(max(task.ended - task.outcome.seconds - started, 0), 6),
+                "seconds": round(task.outcome.seconds, 6),
+            }
+            for task in done
+        ],
     }
 
 

@@ -8,6 +8,7 @@ import pytest
 from merganser.query_report import hot_spots, measured, quantities
 from merganser.query_report.operator_names import named_details
 from merganser.query_report.planned import Operator
+from merganser.query_report.timeline import timeline
 
 REPORT = """SELECT id, name, comment, sum(price) AS revenue FROM customer JOIN sale ON customer_id = id
             GROUP BY ALL ORDER BY revenue DESC, id LIMIT 5"""
@@ -218,12 +219,12 @@ def test_stages_worth_a_look():
 @pytest.mark.parametrize(
     ("query", "shown"),
     [
-        ("SELECT g, sum(i + 1) AS s FROM t GROUP BY g", "by g"),
+        ("SELECT g, sum(i + 1) AS s FROM t GROUP BY g", "g"),
         ("SELECT g, sum(i + 1) AS s FROM t GROUP BY g ORDER BY s DESC LIMIT 3", "3 by s DESC"),
         ("SELECT * FROM t JOIN u USING (g)", "g = g"),
         (
             "SELECT g, '#0' || s AS x, count(*) FROM t GROUP BY ALL HAVING count(*) > 0",
-            "by g, __internal_compress_string_uinteger(('#0' || s))",
+            "g, __internal_compress_string_uinteger(('#0' || s))",
         ),
     ],
 )
@@ -293,6 +294,40 @@ def test_figures_of_stages_are_those_of_last_query(staged, page_of):
             "spilled_bytes": quantities.size(stage["spilled_bytes"]),
             "slowest_worker": stage["slowest_worker"],
         }
+
+
+def test_tasks_stand_on_the_line_of_their_worker(staged, page_of):
+    page = page_of(staged, GROUPED)
+    stages = merganser.last_query()["stages"]
+    assert all(len(stage["timeline"]) == stage["tasks"] >= 1 for stage in stages)
+    assert sum(task["seconds"] for stage in stages for task in stage["timeline"]) == pytest.approx(
+        sum(stage["task_seconds"] for stage in stages), abs=1e-4
+    )
+    lines = page.with_id("timeline").all("div", "line")
+    workers = {task["worker"] for stage in stages for task in stage["timeline"]}
+    assert sorted(line.all("span", "worker")[0].text for line in lines) == sorted(workers)
+    assert workers <= {"thread 1", "thread 2"}  # two slots
+    bars = [bar.text for bar in page.with_id("timeline").all("a")]
+    assert sorted(bars) == sorted(str(stage["stage"]) for stage in stages for _ in stage["timeline"])
+
+
+def test_a_worker_runs_one_task_at_a_time(staged):
+    staged.execute(GROUPED).fetchall()
+    runs = {}
+    for stage in merganser.last_query()["stages"]:
+        for task in stage["timeline"]:
+            runs.setdefault(task["worker"], []).append((task["started"], task["started"] + task["seconds"]))
+    for of in runs.values():
+        of.sort()
+        assert all(end <= start + 1e-5 for (_, end), (start, _) in zip(of, of[1:], strict=False))
+
+
+def test_places_of_bars():
+    tasks = [{"worker": "a", "started": 0.0, "seconds": 1.0}, {"worker": "b", "started": 3.0, "seconds": 1.0}]
+    lines = timeline([{"stage": 7, "timeline": tasks}])
+    assert [(line.worker, line.busy) for line in lines] == [("a", "25 %"), ("b", "25 %")]
+    assert [(bar.stage, bar.start, bar.width) for line in lines for bar in line.bars] == [(7, 0, 0.25), (7, 0.75, 0.25)]
+    assert timeline([{"stage": 1, "timeline": []}]) == []
 
 
 def test_json_has_last_query_as_it_is(staged, tmp_path):
