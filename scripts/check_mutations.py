@@ -56,8 +56,8 @@ MUTATIONS = [
     Mutation(
         "a row finds none in the join-back",
         "src/late_materialization/join_back_guard.cpp",
-        "if (gstate.seen_count != expected) {",
-        "if (false && (gstate.seen_count != expected)) {",
+        "if (!found.validity.RowIsValid(found.sel->get_index(i))) {",
+        "if (false && (!found.validity.RowIsValid(found.sel->get_index(i)))) {",
         (LATE,),
     ),
     Mutation(

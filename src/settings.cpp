@@ -52,9 +52,10 @@ const char *const PROGRESS = "merganser_progress";
 vector<Setting> AllSettings() {
 	return {
 	    {LATE_MATERIALIZATION, LogicalType::BOOLEAN, Value::BOOLEAN(true),
-		 "Rewrite bounded top-N aggregates to group by the key alone and fetch determined columns afterwards"},
+		 "Rewrite aggregates to group by the key alone and fetch determined columns afterwards"},
 	    {LATE_MATERIALIZATION_MAX_ROWS, LogicalType::UBIGINT, Value::UBIGINT(10000),
-		 "Largest LIMIT + OFFSET for which late materialization is considered"},
+		 "Largest LIMIT + OFFSET whose rows a late materialization sorts and cuts itself; above it, every group is "
+		 "fetched"},
 	    {LATE_MATERIALIZATION_MAX_CHAIN, LogicalType::UBIGINT, Value::UBIGINT(4),
 		 "Largest number of tables a late materialization may fetch columns from"},
 	    {LATE_MATERIALIZATION_COST, LogicalType::BOOLEAN, Value::BOOLEAN(true),

@@ -9,6 +9,8 @@
 #include "duckdb/planner/expression_iterator.hpp"
 #include "duckdb/planner/operator/list.hpp"
 
+#include <algorithm>
+
 namespace merganser {
 
 namespace {
@@ -290,16 +292,41 @@ string AggregateInput::NameOf(const ColumnBinding &column) const {
 	return relation.name + "." + relation.column_names[relation.PositionOf(column)];
 }
 
-idx_t AggregateInput::EstimatedRows() const {
-	idx_t result = 0;
-	for (auto &entry : rows_of) {
-		auto rows = double(entry.second);
-		if (filtered.find(entry.first) != filtered.end()) {
-			rows *= FILTER_SELECTIVITY;
+optional_idx AggregateInput::SmallestRelationOf(const ColumnBinding &column) const {
+	optional_idx result;
+	for (auto &equal : equivalences.EqualTo(column)) {
+		auto index = RelationOf(equal);
+		if (index.IsValid() &&
+		    (!result.IsValid() || relations[index.GetIndex()].cardinality < relations[result.GetIndex()].cardinality)) {
+			result = index;
 		}
-		result = MaxValue(result, idx_t(rows));
 	}
 	return result;
+}
+
+bool AggregateInput::IsOneRow(const BaseRelation &relation) const {
+	return std::any_of(relation.keys.begin(), relation.keys.end(), [&](const RelationKey &key) {
+		return std::all_of(key.columns.begin(), key.columns.end(),
+		                   [&](const ColumnBinding &column) { return bool(equivalences.ConstantOf(column)); });
+	});
+}
+
+idx_t AggregateInput::EstimatedRows() const {
+	double rows = 0;
+	double share = 1;
+	for (auto &entry : rows_of) {
+		rows = MaxValue(rows, double(entry.second));
+		if (filtered.find(entry.first) != filtered.end()) {
+			share *= FILTER_SELECTIVITY;
+		}
+	}
+	// The rows of others that join one row of a relation are as many as join each of its rows, on average.
+	for (auto &relation : relations) {
+		if (IsOneRow(relation)) {
+			share /= double(MaxValue<idx_t>(relation.cardinality, 1));
+		}
+	}
+	return idx_t(rows * share);
 }
 
 } // namespace merganser

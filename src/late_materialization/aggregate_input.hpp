@@ -61,7 +61,13 @@ public:
 	bool IsOuterJoined(const ColumnBinding &column) const;
 	//! "customer.c_custkey".
 	string NameOf(const ColumnBinding &column) const;
-	//! Rows expected to reach the aggregate: the largest relation after its own filters.
+	//! Of the relations that deliver the column or one equal to it that with the fewest rows, or invalid.
+	optional_idx SmallestRelationOf(const ColumnBinding &column) const;
+	//! Base tables and opaque inputs.
+	idx_t TableCount() const {
+		return rows_of.size();
+	}
+	//! Rows expected to reach the aggregate: the largest relation after the filters of all of them.
 	idx_t EstimatedRows() const;
 
 private:
@@ -74,6 +80,8 @@ private:
 	void AddCondition(const Expression &condition);
 	void AddEquality(const Expression &left, const Expression &right);
 	void NoteSelectiveFilter(const Expression &condition);
+	//! Whether a key of the relation equals constants.
+	bool IsOneRow(const BaseRelation &relation) const;
 
 	ClientContext &context;
 	RelationKeys &relation_keys;

@@ -16,14 +16,15 @@ namespace merganser {
 
 enum class DeclineReason : uint8_t {
 	SWITCHED_OFF,         //! by setting or environment
-	NO_BOUND,             //! no LIMIT above the aggregate
-	NO_ORDER,             //! LIMIT without ORDER BY: any rows would do, nothing to gain
-	BOUND_NOT_CONSTANT,   //! LIMIT or OFFSET is an expression or a percentage
-	BOUND_TOO_LARGE,      //! LIMIT + OFFSET above merganser_late_materialization_max_rows
+	NO_BOUND,             //! no LIMIT above the aggregate, and fetching for every group does not pay
+	NO_ORDER,             //! LIMIT without ORDER BY, and the same
+	BOUND_NOT_CONSTANT,   //! LIMIT or OFFSET is an expression or a percentage, and the same
+	BOUND_TOO_LARGE,      //! LIMIT + OFFSET above merganser_late_materialization_max_rows, and the same
 	BOUND_IS_ZERO,        //! LIMIT 0: DuckDB folds it away
-	UNSUPPORTED_OPERATOR, //! something else stands between the aggregate and its LIMIT
+	UNSUPPORTED_OPERATOR, //! something else stands between the aggregate and its LIMIT, and the same
 	GROUPING_SETS,        //! ROLLUP, CUBE, GROUPING SETS: a determined column is NULL on its own in subtotals
 	RECURSIVE_CTE,        //! DuckDB runs parts of the plan again, so rows of several rounds would meet in one guard
+	CHANGED_TABLE,        //! the statement changes a table that the join-back would read at the same time
 	VOLATILE_EXPRESSION,  //! would be evaluated another number of times
 	NULLABLE_KEY,         //! the only key that could have served is UNIQUE over columns that may be NULL
 	OUTER_JOINED_COLUMN,  //! the columns come from the NULL-supplying side of an outer join

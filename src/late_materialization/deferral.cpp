@@ -27,7 +27,7 @@ bool IsColumn(const Expression &expression) {
 
 column_binding_set_t ColumnsOf(const Expression &expression) {
 	column_binding_set_t result;
-	BoundedAggregate::CollectColumns(expression, result);
+	AggregateShape::CollectColumns(expression, result);
 	return result;
 }
 
@@ -37,7 +37,7 @@ string Join(const vector<string> &names) {
 
 } // namespace
 
-Deferral::Deferral(const AggregateInput &input, const BoundedAggregate &query) : input(input), query(query) {
+Deferral::Deferral(const AggregateInput &input, const AggregateShape &query) : input(input), query(query) {
 	auto &aggregate = *query.aggregate;
 	for (idx_t i = 0; i < aggregate.groups.size(); i++) {
 		OutputColumn column;
@@ -67,12 +67,13 @@ Deferral::Deferral(const AggregateInput &input, const BoundedAggregate &query) :
 void Deferral::CollectRequired() {
 	column_binding_set_t read;
 	for (auto &order : query.orders) {
-		BoundedAggregate::CollectColumns(*order.expression, read);
+		AggregateShape::CollectColumns(*order.expression, read);
 	}
 	for (auto &condition : query.having) {
-		BoundedAggregate::CollectColumns(*condition, read);
+		AggregateShape::CollectColumns(*condition, read);
 	}
 	for (auto &column : columns) {
+		column.read = column.is_group || column.displayed || read.find(column.output) != read.end();
 		auto deferrable = column.resolved != nullptr && (column.displayed || column.is_group);
 		pinned.push_back(!deferrable || read.find(column.output) != read.end());
 	}

@@ -28,7 +28,8 @@
 #pragma once
 
 #include "late_materialization/aggregate_input.hpp"
-#include "late_materialization/bounded_aggregate.hpp"
+#include "late_materialization/aggregate_shape.hpp"
+#include "late_materialization/decline_reason.hpp"
 
 namespace merganser {
 
@@ -50,13 +51,15 @@ struct OutputColumn {
 	bool is_group;
 	bool retained = true;
 	bool displayed = true;
+	//! Whether anything reads it: an aggregate that nothing reads is not computed.
+	bool read = true;
 	//! Of a dropped column the relations whose keys make it follow from the retained ones.
 	unordered_set<idx_t> relies_on;
 };
 
 class Deferral {
 public:
-	Deferral(const AggregateInput &input, const BoundedAggregate &query);
+	Deferral(const AggregateInput &input, const AggregateShape &query);
 
 	//! Finds a narrower key. Returns false and says why when no column can leave.
 	bool TryFind(idx_t max_chain, DeclineReason &reason);
@@ -107,7 +110,7 @@ private:
 	DeclineReason WhyNothingDetermined() const;
 
 	const AggregateInput &input;
-	const BoundedAggregate &query;
+	const AggregateShape &query;
 	vector<OutputColumn> columns;
 	//! Per output column: must stay, because ORDER BY or HAVING reads it or a cost decision keeps it.
 	vector<bool> pinned;

@@ -15,20 +15,6 @@ namespace merganser {
 
 namespace {
 
-bool TryFindPath(unique_ptr<LogicalOperator> &op, const LogicalOperator &target, AncestorPath &path) {
-	path.push_back(op);
-	if (op.get() == &target) {
-		return true;
-	}
-	for (auto &child : op->children) {
-		if (TryFindPath(child, target, path)) {
-			return true;
-		}
-	}
-	path.pop_back();
-	return false;
-}
-
 bool IsInnerJoin(const LogicalOperator &op) {
 	return op.type == LogicalOperatorType::LOGICAL_CROSS_PRODUCT ||
 	       (op.type == LogicalOperatorType::LOGICAL_COMPARISON_JOIN &&
@@ -59,7 +45,7 @@ bool Delivers(LogicalOperator &op, const ColumnBinding &column) {
 
 bool DeliversAll(LogicalOperator &op, const Expression &expression) {
 	column_binding_set_t columns;
-	BoundedAggregate::CollectColumns(expression, columns);
+	AggregateShape::CollectColumns(expression, columns);
 	return std::all_of(columns.begin(), columns.end(),
 	                   [&](const ColumnBinding &column) { return Delivers(op, column); });
 }
@@ -106,7 +92,7 @@ struct ForeignKeyElimination::Dimension {
 
 	bool Uses(const Expression &expression) const {
 		column_binding_set_t used;
-		BoundedAggregate::CollectColumns(expression, used);
+		AggregateShape::CollectColumns(expression, used);
 		return std::any_of(used.begin(), used.end(),
 		                   [&](const ColumnBinding &column) { return columns.find(column) != columns.end(); });
 	}
@@ -188,7 +174,7 @@ bool ForeignKeyElimination::TryRemove(const BaseRelation &relation, RelationFore
 bool ForeignKeyElimination::TryFindDimension(const BaseRelation &relation, Dimension &result) {
 	AncestorPath path;
 	if (relation.source->type != LogicalOperatorType::LOGICAL_GET ||
-	    !TryFindPath(narrow.children[0], *relation.source, path)) {
+	    !AncestorPaths::TryFind(narrow.children[0], *relation.source, path)) {
 		return false;
 	}
 	idx_t position = path.size() - 1;
@@ -217,7 +203,7 @@ bool ForeignKeyElimination::TryReplaceKey(const BaseRelation &dimension, const R
 	}
 	place.nullable = foreign_key.nullable;
 	AncestorPath path;
-	if (!TryFindPath(narrow.children[0], *from.source, path)) {
+	if (!AncestorPaths::TryFind(narrow.children[0], *from.source, path)) {
 		return false;
 	}
 	for (idx_t i = 0; i < foreign_key.columns.size(); i++) {

@@ -13,21 +13,24 @@
 
 namespace merganser {
 
-JoinBack::JoinBack(Optimizer &optimizer, const AggregateInput &input, const Deferral &deferral, BoundedAggregate &query)
-    : optimizer(optimizer), input(input), deferral(deferral), query(query),
-      identity(make_shared_ptr<JoinBackIdentity>()) {
+JoinBack::JoinBack(Optimizer &optimizer, const AggregateInput &input, const Deferral &deferral, AggregateShape &query)
+    : optimizer(optimizer), input(input), deferral(deferral), query(query) {
 }
 
-void JoinBack::Apply(LogicalOperator &root) {
+void JoinBack::Apply(unique_ptr<LogicalOperator> &root) {
 	auto old_bindings = query.aggregate->GetColumnBindings();
 	auto plan = BuildNarrowAggregate();
 	if (!deferral.Chain().empty()) {
-		plan = LimitRows(ProjectRetained(std::move(plan)));
+		plan = ProjectRetained(std::move(plan));
+		if (query.bound.IsValid()) {
+			plan = LimitRows(std::move(plan));
+		}
+		plan = NumberRows(CheckKeys(std::move(plan)));
 	}
 	for (idx_t link = 0; link < deferral.Chain().size(); link++) {
 		plan = AddLink(std::move(plan), link);
 	}
-	plan = CheckKeys(RestoreOutput(std::move(plan)));
+	plan = RestoreOutput(std::move(plan));
 
 	ColumnBindingReplacer replacer;
 	auto new_bindings = plan->GetColumnBindings();
@@ -36,7 +39,7 @@ void JoinBack::Apply(LogicalOperator &root) {
 	}
 	replacer.stop_operator = plan.get();
 	*query.slot = std::move(plan);
-	replacer.VisitOperator(root);
+	replacer.VisitOperator(*root);
 }
 
 LogicalAggregate &JoinBack::NarrowAggregate() {
@@ -54,7 +57,7 @@ unique_ptr<LogicalOperator> JoinBack::BuildNarrowAggregate() {
 	vector<unique_ptr<Expression>> groups;
 	vector<unique_ptr<Expression>> aggregates;
 	for (auto &column : deferral.Columns()) {
-		if (!column.retained) {
+		if (!column.retained || !column.read) {
 			continue;
 		}
 		auto &target = column.is_group ? groups : aggregates;
@@ -93,9 +96,14 @@ unique_ptr<LogicalOperator> JoinBack::ProjectRetained(unique_ptr<LogicalOperator
 		projected[bindings[i]] = ColumnBinding(index, ProjectionIndex(i));
 		expressions.push_back(make_uniq<BoundColumnRefExpression>(narrow->types[i], bindings[i]));
 	}
-	for (auto columns : {&retained_output, &materialized}) {
-		for (auto &entry : *columns) {
-			entry.second = projected.at(entry.second);
+	Move(projected);
+	for (idx_t i = 0; i < deferral.Chain().size(); i++) {
+		auto &link = deferral.Chain()[i];
+		for (auto &column : input.Relations()[link.relation].keys[link.key].columns) {
+			if (deferral.ProviderOf(column, i).kind == Deferral::Provider::Kind::CONSTANT) {
+				constants[column] = ColumnBinding(index, ProjectionIndex(expressions.size()));
+				expressions.push_back(Materialize(column, TypeOf(column), i));
+			}
 		}
 	}
 	auto result = make_uniq<LogicalProjection>(index, std::move(expressions));
@@ -110,12 +118,16 @@ unique_ptr<LogicalOperator> JoinBack::LimitRows(unique_ptr<LogicalOperator> narr
 	}
 	auto order = make_uniq<LogicalOrder>(std::move(orders));
 	order->children.push_back(std::move(narrow));
-	auto limit =
-	    make_uniq<LogicalLimit>(BoundLimitNode::ConstantValue(NumericCast<int64_t>(query.bound)), BoundLimitNode());
+	auto bound = NumericCast<int64_t>(query.bound.GetIndex());
+	auto limit = make_uniq<LogicalLimit>(BoundLimitNode::ConstantValue(bound), BoundLimitNode());
 	limit->children.push_back(std::move(order));
-	auto rows = make_uniq<LogicalNarrowRows>(optimizer.binder.GenerateTableIndex(), query.bound, identity);
+	return std::move(limit);
+}
+
+unique_ptr<LogicalOperator> JoinBack::NumberRows(unique_ptr<LogicalOperator> narrow) {
+	auto rows = make_uniq<LogicalNarrowRows>(optimizer.binder.GenerateTableIndex(), query.bound);
 	row_number = rows->RowNumber();
-	rows->children.push_back(std::move(limit));
+	rows->children.push_back(std::move(narrow));
 	return std::move(rows);
 }
 
@@ -131,11 +143,13 @@ unique_ptr<LogicalOperator> JoinBack::AddLink(unique_ptr<LogicalOperator> plan, 
 	vector<JoinCondition> conditions;
 	for (auto &column : key.columns) {
 		auto type = TypeOf(column);
-		auto probe = Materialize(column, type, link_index);
+		auto constant = constants.find(column);
+		auto probe = constant == constants.end() ? Materialize(column, type, link_index)
+		                                         : make_uniq<BoundColumnRefExpression>(type, constant->second);
 		auto found = make_uniq<BoundColumnRefExpression>(type, copy.bindings[column]);
 		conditions.emplace_back(std::move(probe), std::move(found), ExpressionType::COMPARE_EQUAL);
 	}
-	auto join = make_uniq<LogicalComparisonJoin>(JoinType::INNER);
+	auto join = make_uniq<LogicalComparisonJoin>(query.read_to_end ? JoinType::LEFT : JoinType::SINGLE);
 	join->conditions = std::move(conditions);
 	join->children.push_back(std::move(plan));
 	join->children.push_back(std::move(copy.plan));
@@ -147,7 +161,10 @@ unique_ptr<LogicalOperator> JoinBack::AddLink(unique_ptr<LogicalOperator> plan, 
 	JoinBackPromise promise;
 	promise.key = key.name;
 	promise.table = key.object;
-	auto guard = make_uniq<LogicalJoinBackGuard>(row_number, query.bound, std::move(promise), identity);
+	auto &first = key.columns[0];
+	auto guard = make_uniq<LogicalJoinBackGuard>(
+	    make_uniq<BoundColumnRefExpression>(LogicalType::BIGINT, row_number),
+	    make_uniq<BoundColumnRefExpression>(TypeOf(first), copy.bindings[first]), query.bound, std::move(promise));
 	guard->children.push_back(std::move(join));
 	guards.emplace_back(*guard);
 	return std::move(guard);
@@ -167,7 +184,6 @@ unique_ptr<LogicalOperator> JoinBack::CheckKeys(unique_ptr<LogicalOperator> plan
 	plan->ResolveOperatorTypes();
 	auto types = plan->types;
 	vector<unique_ptr<LogicalOperator>> branches;
-	branches.push_back(std::move(plan));
 	for (auto &link : deferral.Chain()) {
 		auto &relation = input.Relations()[link.relation];
 		auto &key = relation.keys[link.key];
@@ -175,20 +191,37 @@ unique_ptr<LogicalOperator> JoinBack::CheckKeys(unique_ptr<LogicalOperator> plan
 			branches.push_back(LogicalKeyCheck::CreateBranch(optimizer, relation, key, types));
 		}
 	}
-	if (branches.size() == 1) {
-		return std::move(branches[0]);
+	if (branches.empty()) {
+		return plan;
 	}
-	return make_uniq<LogicalSetOperation>(optimizer.binder.GenerateTableIndex(), types.size(), std::move(branches),
-	                                      LogicalOperatorType::LOGICAL_UNION, true);
+	auto rows = plan->GetColumnBindings();
+	branches.push_back(std::move(plan));
+	auto result = make_uniq<LogicalSetOperation>(optimizer.binder.GenerateTableIndex(), types.size(),
+	                                             std::move(branches), LogicalOperatorType::LOGICAL_UNION, true, false);
+	column_binding_map_t<ColumnBinding> moved;
+	auto outputs = result->GetColumnBindings();
+	for (idx_t i = 0; i < rows.size(); i++) {
+		moved[rows[i]] = outputs[i];
+	}
+	Move(moved);
+	return std::move(result);
+}
+
+void JoinBack::Move(const column_binding_map_t<ColumnBinding> &moved) {
+	for (auto columns : {&retained_output, &materialized, &constants}) {
+		for (auto &entry : *columns) {
+			entry.second = moved.at(entry.second);
+		}
+	}
 }
 
 unique_ptr<Expression> JoinBack::ShownValue(const OutputColumn &column) const {
 	auto &aggregate = *query.aggregate;
 	auto &expression = column.is_group ? *aggregate.groups[column.index] : *aggregate.expressions[column.index];
-	if (column.retained) {
+	if (column.retained && column.read) {
 		return make_uniq<BoundColumnRefExpression>(expression.GetReturnType(), retained_output.at(column.output));
 	}
-	if (!column.displayed) {
+	if (!column.displayed || !column.read) {
 		return make_uniq<BoundConstantExpression>(Value(expression.GetReturnType()));
 	}
 	auto shown = column.resolved->Copy();

@@ -5,7 +5,6 @@
 #include "duckdb/common/vector/flat_vector.hpp"
 #include "duckdb/execution/physical_plan_generator.hpp"
 #include "duckdb/parser/parser.hpp"
-#include "duckdb/planner/expression/bound_columnref_expression.hpp"
 #include "duckdb/planner/expression/bound_reference_expression.hpp"
 
 #include <atomic>
@@ -27,7 +26,6 @@ class JoinBackGuardState : public GlobalOperatorState {
 public:
 	std::mutex lock;
 	vector<bool> seen;
-	idx_t seen_count = 0;
 };
 
 //! EXPLAIN ANALYZE titles every operator of an extension "Extension", so the parameters say which one it is.
@@ -42,9 +40,9 @@ InsertionOrderPreservingMap<string> GuardParameters(const JoinBackPromise &promi
 	return result;
 }
 
-InsertionOrderPreservingMap<string> NarrowRowsParameters(idx_t rows) {
+InsertionOrderPreservingMap<string> NarrowRowsParameters(optional_idx bound, idx_t rows) {
 	InsertionOrderPreservingMap<string> result;
-	result["Narrow rows"] = StringUtil::Format("at most %llu", rows);
+	result["Narrow rows"] = bound.IsValid() ? StringUtil::Format("at most %llu", bound.GetIndex()) : "every group";
 	PhysicalOperator::SetEstimatedCardinality(result, rows);
 	return result;
 }
@@ -56,17 +54,19 @@ InsertionOrderPreservingMap<string> NarrowRowsParameters(idx_t rows) {
 
 } // namespace
 
-LogicalNarrowRows::LogicalNarrowRows(TableIndex row_number_index, idx_t bound, shared_ptr<JoinBackIdentity> identity)
-    : row_number_index(row_number_index), bound(bound), identity(std::move(identity)) {
-	SetEstimatedCardinality(bound);
+LogicalNarrowRows::LogicalNarrowRows(TableIndex row_number_index, optional_idx bound)
+    : row_number_index(row_number_index), bound(bound) {
+	if (bound.IsValid()) {
+		SetEstimatedCardinality(bound.GetIndex());
+	}
 }
 
 InsertionOrderPreservingMap<string> LogicalNarrowRows::ParamsToString() const {
-	return NarrowRowsParameters(bound);
+	return NarrowRowsParameters(bound, estimated_cardinality);
 }
 
 InsertionOrderPreservingMap<string> PhysicalNarrowRows::ParamsToString() const {
-	return NarrowRowsParameters(estimated_cardinality);
+	return NarrowRowsParameters(bound, estimated_cardinality);
 }
 
 vector<ColumnBinding> LogicalNarrowRows::GetColumnBindings() {
@@ -94,14 +94,14 @@ string LogicalNarrowRows::GetExtensionName() const {
 
 PhysicalOperator &LogicalNarrowRows::CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) {
 	auto &child = planner.CreatePlan(*children[0]);
-	auto &result = planner.Make<PhysicalNarrowRows>(types, bound);
+	auto &result = planner.Make<PhysicalNarrowRows>(types, bound, estimated_cardinality);
 	result.children.push_back(child);
-	identity->narrow_rows = result.Cast<PhysicalNarrowRows>();
 	return result;
 }
 
-PhysicalNarrowRows::PhysicalNarrowRows(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality)
-    : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, std::move(types), estimated_cardinality) {
+PhysicalNarrowRows::PhysicalNarrowRows(PhysicalPlan &plan, vector<LogicalType> types, optional_idx bound,
+                                       idx_t estimated_cardinality)
+    : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, std::move(types), estimated_cardinality), bound(bound) {
 }
 
 string PhysicalNarrowRows::GetName() const {
@@ -127,12 +127,8 @@ OperatorResultType PhysicalNarrowRows::Execute(ExecutionContext &context, DataCh
 	return OperatorResultType::NEED_MORE_INPUT;
 }
 
-idx_t PhysicalNarrowRows::RowsNumbered() const {
-	return op_state ? op_state->Cast<NarrowRowsState>().numbered.load() : 0;
-}
-
 unique_ptr<LogicalOperator> LogicalNarrowRows::CopyAlone() const {
-	return make_uniq<LogicalNarrowRows>(row_number_index, bound, make_shared_ptr<JoinBackIdentity>());
+	return make_uniq<LogicalNarrowRows>(row_number_index, bound);
 }
 
 //! SELECT <all columns>, row_number() OVER () - 1 FROM <child>
@@ -152,11 +148,14 @@ LogicalPlanSQLExportResult LogicalNarrowRows::ToSQL(LogicalPlanSQLExportContext 
 	return LogicalPlanSQLExportResult::Success({std::move(select), std::move(input.fields)});
 }
 
-LogicalJoinBackGuard::LogicalJoinBackGuard(ColumnBinding row_number, idx_t bound, JoinBackPromise promise,
-                                           shared_ptr<JoinBackIdentity> identity)
-    : bound(bound), promise(std::move(promise)), identity(std::move(identity)) {
-	SetEstimatedCardinality(bound);
-	expressions.push_back(make_uniq<BoundColumnRefExpression>(LogicalType::BIGINT, row_number));
+LogicalJoinBackGuard::LogicalJoinBackGuard(unique_ptr<Expression> row_number, unique_ptr<Expression> found,
+                                           optional_idx bound, JoinBackPromise promise)
+    : bound(bound), promise(std::move(promise)) {
+	if (bound.IsValid()) {
+		SetEstimatedCardinality(bound.GetIndex());
+	}
+	expressions.push_back(std::move(row_number));
+	expressions.push_back(std::move(found));
 }
 
 void LogicalJoinBackGuard::RelyOnForeignKey(string foreign_key, string referencing) {
@@ -165,8 +164,7 @@ void LogicalJoinBackGuard::RelyOnForeignKey(string foreign_key, string referenci
 }
 
 unique_ptr<LogicalOperator> LogicalJoinBackGuard::CopyAlone() const {
-	auto row_number = expressions[0]->Cast<BoundColumnRefExpression>().Binding();
-	return make_uniq<LogicalJoinBackGuard>(row_number, bound, promise, make_shared_ptr<JoinBackIdentity>());
+	return make_uniq<LogicalJoinBackGuard>(expressions[0]->Copy(), expressions[1]->Copy(), bound, promise);
 }
 
 vector<ColumnBinding> LogicalJoinBackGuard::GetColumnBindings() {
@@ -186,26 +184,22 @@ string LogicalJoinBackGuard::GetExtensionName() const {
 }
 
 InsertionOrderPreservingMap<string> LogicalJoinBackGuard::ParamsToString() const {
-	return GuardParameters(promise, bound);
+	return GuardParameters(promise, estimated_cardinality);
 }
 
 PhysicalOperator &LogicalJoinBackGuard::CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) {
 	auto &child = planner.CreatePlan(*children[0]);
-	if (!identity->narrow_rows) {
-		// DuckDB's statistics proved the join empty and took the narrow rows away: the query has no rows to guard.
-		return child;
-	}
-	auto column = expressions[0]->Cast<BoundReferenceExpression>().Index();
-	auto &result = planner.Make<PhysicalJoinBackGuard>(types, bound, *identity->narrow_rows, column, promise);
+	auto row_number = expressions[0]->Cast<BoundReferenceExpression>().Index();
+	auto found = expressions[1]->Cast<BoundReferenceExpression>().Index();
+	auto &result = planner.Make<PhysicalJoinBackGuard>(types, estimated_cardinality, row_number, found, promise);
 	result.children.push_back(child);
 	return result;
 }
 
 PhysicalJoinBackGuard::PhysicalJoinBackGuard(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality,
-                                             const PhysicalNarrowRows &narrow_rows, idx_t row_number_column,
-                                             JoinBackPromise promise)
+                                             idx_t row_number_column, idx_t found_column, JoinBackPromise promise)
     : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, std::move(types), estimated_cardinality),
-      narrow_rows(narrow_rows), row_number_column(row_number_column), promise(std::move(promise)) {
+      row_number_column(row_number_column), found_column(found_column), promise(std::move(promise)) {
 }
 
 string PhysicalJoinBackGuard::GetName() const {
@@ -222,40 +216,32 @@ unique_ptr<GlobalOperatorState> PhysicalJoinBackGuard::GetGlobalOperatorState(Cl
 
 OperatorResultType PhysicalJoinBackGuard::Execute(ExecutionContext &context, DataChunk &input, DataChunk &chunk,
                                                   GlobalOperatorState &gstate_p, OperatorState &state) const {
-	auto &gstate = gstate_p.Cast<JoinBackGuardState>();
+	UnifiedVectorFormat found;
+	input.data[found_column].ToUnifiedFormat(found);
+	for (idx_t i = 0; i < input.size(); i++) {
+		if (!found.validity.RowIsValid(found.sel->get_index(i))) {
+			throw InvalidInputException(promise.MissingMessage());
+		}
+	}
 	UnifiedVectorFormat format;
 	input.data[row_number_column].ToUnifiedFormat(format);
 	auto numbers = UnifiedVectorFormat::GetData<int64_t>(format);
+	auto &gstate = gstate_p.Cast<JoinBackGuardState>();
 	{
 		std::lock_guard<std::mutex> guard(gstate.lock);
 		for (idx_t i = 0; i < input.size(); i++) {
 			auto number = NumericCast<idx_t>(numbers[format.sel->get_index(i)]);
 			if (number >= gstate.seen.size()) {
-				gstate.seen.resize(number + 1, false);
+				gstate.seen.resize(MaxValue<idx_t>(number + 1, 2 * gstate.seen.size()), false);
 			}
 			if (gstate.seen[number]) {
 				throw InvalidInputException(promise.DuplicateMessage());
 			}
 			gstate.seen[number] = true;
-			gstate.seen_count++;
 		}
 	}
 	chunk.Reference(input);
 	return OperatorResultType::NEED_MORE_INPUT;
-}
-
-OperatorFinalResultType PhysicalJoinBackGuard::OperatorFinalize(Pipeline &pipeline, Event &event,
-                                                                ClientContext &context,
-                                                                OperatorFinalizeInput &input) const {
-	auto &gstate = input.global_state.Cast<JoinBackGuardState>();
-	std::lock_guard<std::mutex> guard(gstate.lock);
-	auto expected = narrow_rows.RowsNumbered();
-	if (gstate.seen_count != expected) {
-		throw InvalidInputException(promise.MissingMessageStart() +
-		                            StringUtil::Format("%llu of %llu", expected - gstate.seen_count, expected) +
-		                            promise.MissingMessageEnd());
-	}
-	return OperatorFinalResultType::FINISHED;
 }
 
 } // namespace merganser

@@ -3,15 +3,17 @@
 //
 // late_materialization/join_back_guard.hpp
 //
-// Problem: a foreign key or a declared key is a promise. If it is broken, a join-back returns a row twice or loses it.
-// Two operators see that it cannot happen unnoticed:
+// Problem: a foreign key or a declared key is a promise. If it is broken, a join-back returns a row twice or finds none
+// for it. Two operators see that it cannot happen unnoticed:
 //   NarrowRows    above the narrow plan, numbers its rows 0, 1, ... in an extra column
-//   JoinBackGuard above each join of the join-back, checks that every number passes exactly once
+//   JoinBackGuard above each join of the join-back, looks at every row that passes
 //
-// A number met twice fails the query at once: the key has duplicates. A number not met when the input is exhausted
-// fails it too: no row has the key, so a foreign key is broken, the key is NULL or the data changed between the two
-// scans. Errors: InvalidInputException with a sentence of join_back_promise.hpp. Limit: keys of rows that do not
-// survive the top-N are not looked at here; key_check.hpp looks at all values of a declared key.
+// A join of the join-back is a LEFT join: no narrow row can be lost in it, and one that found nothing passes with NULL
+// in the key. That fails the query: no row has the key, so a foreign key is broken, the key is NULL or the data changed
+// between the two scans. A number met twice fails it too: the key has duplicates. Both are seen at the row itself,
+// before it leaves, so a guard needs not be read to its end: a LIMIT above may stop when it has enough. Errors:
+// InvalidInputException with a sentence of join_back_promise.hpp. Limit: keys of rows that do not come by are not
+// looked at here; key_check.hpp looks at all values of a declared key.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -23,20 +25,16 @@
 
 namespace merganser {
 
-class PhysicalNarrowRows;
-
-//! Ties the physical operators of one join-back together while the physical plan is built.
-struct JoinBackIdentity {
-	optional_ptr<const PhysicalNarrowRows> narrow_rows;
-};
-
 class LogicalNarrowRows : public TravellingOperator {
 public:
 	//! Delivers its child's columns and one more, BIGINT, under `row_number_index`; at most `bound` rows.
-	LogicalNarrowRows(TableIndex row_number_index, idx_t bound, shared_ptr<JoinBackIdentity> identity);
+	LogicalNarrowRows(TableIndex row_number_index, optional_idx bound);
 
 	ColumnBinding RowNumber() const {
 		return ColumnBinding(row_number_index, ProjectionIndex(0));
+	}
+	optional_idx Bound() const {
+		return bound;
 	}
 	unique_ptr<LogicalOperator> CopyAlone() const override;
 	LogicalPlanSQLExportResult ToSQL(LogicalPlanSQLExportContext &context,
@@ -46,7 +44,7 @@ public:
 	vector<TableIndex> GetTableIndex() const override;
 	PhysicalOperator &CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) override;
 	string GetName() const override;
-	//! Throws NotImplementedException: a copy would need an identity of its own, so DuckDB must not make one.
+	//! Throws NotImplementedException: DuckDB copies plans by writing them, and has no way to read this one back.
 	string GetExtensionName() const override;
 	InsertionOrderPreservingMap<string> ParamsToString() const override;
 	bool SupportSerialization() const override {
@@ -58,17 +56,20 @@ protected:
 
 private:
 	TableIndex row_number_index;
-	idx_t bound;
-	shared_ptr<JoinBackIdentity> identity;
+	optional_idx bound;
 };
 
 class LogicalJoinBackGuard : public TravellingOperator {
 public:
-	LogicalJoinBackGuard(ColumnBinding row_number, idx_t bound, JoinBackPromise promise,
-	                     shared_ptr<JoinBackIdentity> identity);
+	//! `row_number` is that of the narrow row, `found` a column of the joined key, NULL in a row that found nothing.
+	LogicalJoinBackGuard(unique_ptr<Expression> row_number, unique_ptr<Expression> found, optional_idx bound,
+	                     JoinBackPromise promise);
 
 	const Expression &RowNumber() const {
 		return *expressions[0];
+	}
+	const Expression &Found() const {
+		return *expressions[1];
 	}
 	const JoinBackPromise &Promise() const {
 		return promise;
@@ -80,7 +81,7 @@ public:
 	vector<ColumnBinding> GetColumnBindings() override;
 	PhysicalOperator &CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) override;
 	string GetName() const override;
-	//! Throws NotImplementedException: a copy would need an identity of its own, so DuckDB must not make one.
+	//! Throws NotImplementedException: DuckDB copies plans by writing them, and has no way to read this one back.
 	string GetExtensionName() const override;
 	InsertionOrderPreservingMap<string> ParamsToString() const override;
 	bool SupportSerialization() const override {
@@ -91,49 +92,44 @@ protected:
 	void ResolveTypes() override;
 
 private:
-	idx_t bound;
+	optional_idx bound;
 	JoinBackPromise promise;
-	shared_ptr<JoinBackIdentity> identity;
 };
 
 class PhysicalNarrowRows : public PhysicalOperator {
 public:
-	PhysicalNarrowRows(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality);
+	PhysicalNarrowRows(PhysicalPlan &plan, vector<LogicalType> types, optional_idx bound, idx_t estimated_cardinality);
 
 	string GetName() const override;
 	InsertionOrderPreservingMap<string> ParamsToString() const override;
 	unique_ptr<GlobalOperatorState> GetGlobalOperatorState(ClientContext &context) const override;
 	OperatorResultType Execute(ExecutionContext &context, DataChunk &input, DataChunk &chunk,
 	                           GlobalOperatorState &gstate, OperatorState &state) const override;
-	bool ParallelOperator() const override {
-		return true;
-	}
-	//! How many rows have been numbered in this execution.
-	idx_t RowsNumbered() const;
-};
-
-class PhysicalJoinBackGuard : public PhysicalOperator {
-public:
-	PhysicalJoinBackGuard(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality,
-	                      const PhysicalNarrowRows &narrow_rows, idx_t row_number_column, JoinBackPromise promise);
-
-	string GetName() const override;
-	InsertionOrderPreservingMap<string> ParamsToString() const override;
-	unique_ptr<GlobalOperatorState> GetGlobalOperatorState(ClientContext &context) const override;
-	OperatorResultType Execute(ExecutionContext &context, DataChunk &input, DataChunk &chunk,
-	                           GlobalOperatorState &gstate, OperatorState &state) const override;
-	OperatorFinalResultType OperatorFinalize(Pipeline &pipeline, Event &event, ClientContext &context,
-	                                         OperatorFinalizeInput &input) const override;
-	bool RequiresOperatorFinalize() const override {
-		return true;
-	}
 	bool ParallelOperator() const override {
 		return true;
 	}
 
 private:
-	const PhysicalNarrowRows &narrow_rows;
+	optional_idx bound;
+};
+
+class PhysicalJoinBackGuard : public PhysicalOperator {
+public:
+	PhysicalJoinBackGuard(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality,
+	                      idx_t row_number_column, idx_t found_column, JoinBackPromise promise);
+
+	string GetName() const override;
+	InsertionOrderPreservingMap<string> ParamsToString() const override;
+	unique_ptr<GlobalOperatorState> GetGlobalOperatorState(ClientContext &context) const override;
+	OperatorResultType Execute(ExecutionContext &context, DataChunk &input, DataChunk &chunk,
+	                           GlobalOperatorState &gstate, OperatorState &state) const override;
+	bool ParallelOperator() const override {
+		return true;
+	}
+
+private:
 	idx_t row_number_column;
+	idx_t found_column;
 	JoinBackPromise promise;
 };
 

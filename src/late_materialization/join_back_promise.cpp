@@ -20,17 +20,13 @@ string JoinBackPromise::NullMessage() const {
 	                          Remedy(table));
 }
 
-string JoinBackPromise::MissingMessageStart() const {
-	if (foreign_key.empty()) {
-		return StringUtil::Format("Key %s does not hold: ", key);
-	}
-	return StringUtil::Format("Foreign key %s does not hold: ", foreign_key);
-}
-
-string JoinBackPromise::MissingMessageEnd() const {
+string JoinBackPromise::MissingMessage() const {
+	auto broken = foreign_key.empty() ? "Key " + key : "Foreign key " + foreign_key;
 	auto reason = foreign_key.empty() ? "a column of it is NULL there" : "the rows it references are not all there";
-	return StringUtil::Format(" rows found no row of \"%s\" by it; %s, or the data changed during the query. %s", table,
-	                          reason, Remedy(foreign_key.empty() ? table : referencing));
+	return StringUtil::Format(
+	    "%s does not hold: a row found no row of \"%s\" by it; %s, or the data changed during the "
+	    "query. %s",
+	    broken, table, reason, Remedy(foreign_key.empty() ? table : referencing));
 }
 
 } // namespace merganser

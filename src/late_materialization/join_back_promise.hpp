@@ -7,8 +7,8 @@
 // guard in this process, a stage's SQL or the key check, throws these:
 //   Key d (id) does not hold: "memory.main.d" has more than one row for a value of it. Find the rows with: ...
 //   Key d (id) does not hold: "memory.main.d" has a row in which a column of it is NULL. Find the rows with: ...
-//   Key d (id) does not hold: 1 of 5 rows found no row of "memory.main.d" by it; ...
-//   Foreign key f (d) references d (id) does not hold: 1 of 5 rows found no row of "memory.main.d" by it; ...
+//   Key d (id) does not hold: a row found no row of "memory.main.d" by it; ...
+//   Foreign key f (d) references d (id) does not hold: a row found no row of "memory.main.d" by it; ...
 // The last is thrown where the narrow plan left out its join with the table because of the foreign key: then a row
 // without a partner is the referencing table's fault, and that is the table to verify.
 //===----------------------------------------------------------------------===//
@@ -31,9 +31,7 @@ struct JoinBackPromise {
 
 	string DuplicateMessage() const;
 	string NullMessage() const;
-	//! The message is this start, "<missing> of <all>", and the end.
-	string MissingMessageStart() const;
-	string MissingMessageEnd() const;
+	string MissingMessage() const;
 };
 
 } // namespace merganser

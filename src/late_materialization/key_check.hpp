@@ -8,12 +8,15 @@
 //   customer (1, 'a'), (1, 'b'), (2, 'x')   sale (1, 10), (2, 15)
 //   GROUP BY id, name ORDER BY sum(price) LIMIT 1      is (1, 'a', 10); grouped by id alone, 1 has 20 and 2 is first
 // So a declared key is looked at as a whole, in the query that relies on it, by a branch that returns no row:
-//   UNION ALL
-//     <the join-back>
-//     Projection (NULL, ...) <- Limit 1 <- KeyCheck <- Aggregate: groups = key columns, count(*) <- Scan customer
+//   NarrowRows
+//     UNION ALL, one input after the other
+//       Projection (NULL, ...) <- Limit 1 <- KeyCheck <- Aggregate: groups = key columns, count(*) <- Scan customer
+//       <the narrow plan>
 //
-// Sound because: the branch delivers nothing or fails. It runs whatever the join-back finds, also when that is empty:
-// above both stands the report's own ORDER BY, which reads all its input. It reads with the bind data of the query's
+// Sound because: the branch delivers nothing or fails, and it comes first. DuckDB runs the inputs of a UNION ALL that
+// must keep their order (allow_out_of_order = false) one after the other, whatever reads them: the pipeline of each
+// depends on that of the input before it. So no row has left when the check fails, and a LIMIT above, which stops
+// reading when it has enough rows, has had none before the check is done. It reads with the bind data of the query's
 // other scans, so the same files and the same snapshot. In stages every task checks the values of its partition.
 // The Limit, which no row reaches, tells DuckDB's estimates that the branch adds nothing.
 // Cost: one hash table of the key's values, which the cost estimate counts. Keys that DuckDB enforces have no branch.

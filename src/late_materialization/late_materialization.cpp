@@ -1,10 +1,15 @@
 #include "late_materialization/late_materialization.hpp"
 
 #include "decision_log.hpp"
+#include "late_materialization/changed_tables.hpp"
+#include "late_materialization/columns_read.hpp"
 #include "late_materialization/cost_estimate.hpp"
 #include "late_materialization/foreign_key_elimination.hpp"
 #include "late_materialization/join_back.hpp"
+#include "late_materialization/partial_reading.hpp"
 #include "late_materialization/proposed_keys.hpp"
+#include "late_materialization/shapes/bounded_top_n.hpp"
+#include "late_materialization/shapes/every_group.hpp"
 
 #include "duckdb/main/extension/extension_loader.hpp"
 #include "duckdb/optimizer/cte_inlining.hpp"
@@ -38,7 +43,7 @@ bool Contains(const LogicalOperator &op, const std::function<bool(const LogicalO
 	return false;
 }
 
-bool IsVolatile(const BoundedAggregate &query) {
+bool IsVolatile(const AggregateShape &query) {
 	auto &aggregate = *query.aggregate;
 	auto any_volatile = [](const vector<unique_ptr<Expression>> &expressions) {
 		for (auto &expression : expressions) {
@@ -60,23 +65,18 @@ bool IsVolatile(const BoundedAggregate &query) {
 //! One pass over one plan.
 class LateMaterializationPass {
 public:
-	LateMaterializationPass(Optimizer &optimizer, LogicalOperator &root)
+	LateMaterializationPass(Optimizer &optimizer, unique_ptr<LogicalOperator> &root)
 	    : optimizer(optimizer), root(root), relation_keys(optimizer) {
 	}
 
 	void Visit(unique_ptr<LogicalOperator> &op) {
 		if (IsCandidate(*op)) {
-			auto &below = Decide(op);
-			ancestors.clear();
-			Visit(below);
+			Visit(Decide(op));
 			return;
 		}
-		ancestors.push_back(op);
-		auto path = ancestors;
 		auto &visited = *op;
 		// A rewrite replaces the HAVING filter above its aggregate too, and has then visited what is left to visit.
 		for (idx_t i = 0; op.get() == &visited && i < op->children.size(); i++) {
-			ancestors = path;
 			auto outside = in_recursion;
 			in_recursion = in_recursion || (op->type == LogicalOperatorType::LOGICAL_RECURSIVE_CTE && i == 1);
 			Visit(op->children[i]);
@@ -95,7 +95,7 @@ private:
 		decision.applied = below != nullptr;
 		if (decision.applied) {
 			decision.reason = "applied";
-			decision.explanation = "grouped by the key alone; determined columns are fetched for the rows shown";
+			decision.explanation = shown;
 		} else {
 			decision.reason = DeclineReasons::Code(reason);
 			decision.explanation = DeclineReasons::Sentence(reason);
@@ -123,27 +123,61 @@ private:
 			reason = DeclineReason::GROUPING_SETS;
 			return nullptr;
 		}
-		BoundedAggregate query;
-		if (!BoundedAggregate::TryMatch(ancestors, owner, Settings::LateMaterializationMaxRows(context), query,
-		                                reason)) {
+		AncestorPath ancestors;
+		AncestorPaths::TryFind(root, aggregate, ancestors);
+		ancestors.pop_back();
+		AggregateInput input(context, relation_keys, *aggregate.children[0]);
+		auto displayed = ColumnsRead::Of(*root, aggregate);
+		AggregateShape top;
+		DeclineReason why_not_bounded;
+		auto has_bound = BoundedTopN::TryMatch(ancestors, owner, Settings::LateMaterializationMaxRows(context), top,
+		                                       why_not_bounded);
+		if (has_bound) {
+			top.displayed = displayed;
+			auto below = TryShape(input, top, ancestors, decision, why_not_bounded);
+			if (below) {
+				shown = "grouped by the key alone; determined columns are fetched for the rows shown";
+				return below;
+			}
+		}
+		reason = why_not_bounded;
+		if (reason == DeclineReason::BOUND_IS_ZERO || (has_bound && reason != DeclineReason::ORDER_NEEDS_COLUMN)) {
 			return nullptr;
 		}
-		if (IsVolatile(query)) {
+		auto every_group = EveryGroup::Of(ancestors, owner);
+		every_group.displayed = std::move(displayed);
+		auto below = TryShape(input, every_group, ancestors, decision, reason);
+		if (below) {
+			shown = "grouped by the key alone; determined columns are fetched for every group";
+		} else if (reason == DeclineReason::NOT_WORTH_IT && input.EstimatedRows() >= CostEstimate::SMALL_INPUT_ROWS) {
+			reason = why_not_bounded;
+		}
+		return below;
+	}
+
+	optional_ptr<unique_ptr<LogicalOperator>> TryShape(const AggregateInput &input, AggregateShape &shape,
+	                                                   const AncestorPath &ancestors, RuleDecision &decision,
+	                                                   DeclineReason &reason) {
+		auto &context = optimizer.context;
+		if (IsVolatile(shape)) {
 			reason = DeclineReason::VOLATILE_EXPRESSION;
 			return nullptr;
 		}
-		AggregateInput input(context, relation_keys, *aggregate.children[0]);
-		Deferral deferral(input, query);
-		if (!TryChoose(input, deferral, decision, reason)) {
+		Deferral deferral(input, shape);
+		if (!TryChoose(input, deferral, shape, ancestors, decision, reason)) {
 			if (auto proposed = ProposedKeys::Find(context)) {
 				proposed->Propose(context, input, deferral);
 			}
 			return nullptr;
 		}
+		if (ChangedTables::AreFetched(*root, input, deferral, shape.bound.IsValid())) {
+			reason = DeclineReason::CHANGED_TABLE;
+			return nullptr;
+		}
 		for (auto &fact : deferral.Facts()) {
 			decision.facts.push_back(fact);
 		}
-		JoinBack join_back(optimizer, input, deferral, query);
+		JoinBack join_back(optimizer, input, deferral, shape);
 		join_back.Apply(root);
 		ForeignKeyElimination elimination(context, join_back.NarrowAggregate(), input);
 		for (auto &dimension : elimination.Apply(deferral.Chain())) {
@@ -154,7 +188,8 @@ private:
 		return join_back.NarrowAggregate().children[0];
 	}
 
-	bool TryChoose(const AggregateInput &input, Deferral &deferral, RuleDecision &decision, DeclineReason &reason) {
+	bool TryChoose(const AggregateInput &input, Deferral &deferral, const AggregateShape &shape,
+	               const AncestorPath &ancestors, RuleDecision &decision, DeclineReason &reason) {
 		auto max_chain = Settings::LateMaterializationMaxChain(optimizer.context);
 		if (!deferral.TryFind(max_chain, reason)) {
 			return false;
@@ -168,9 +203,11 @@ private:
 				return false;
 			}
 		}
-		CostEstimate estimate(input, deferral);
+		CostEstimate estimate(input, deferral, shape);
 		decision.facts.emplace_back("estimate", estimate.ToString());
-		if (!estimate.Pays()) {
+		auto partial = !shape.bound.IsValid() &&
+		               PartialReading::IsExpected(optimizer.context, ancestors, shape, estimate.Groups());
+		if (!estimate.Pays() || partial) {
 			reason = DeclineReason::NOT_WORTH_IT;
 			return false;
 		}
@@ -178,9 +215,10 @@ private:
 	}
 
 	Optimizer &optimizer;
-	LogicalOperator &root;
+	unique_ptr<LogicalOperator> &root;
 	RelationKeys relation_keys;
-	AncestorPath ancestors;
+	//! What was done to the aggregate decided last.
+	const char *shown = nullptr;
 	//! Below the part of a recursive CTE that runs again and again.
 	bool in_recursion = false;
 };
@@ -201,7 +239,7 @@ void Run(OptimizerExtensionInput &extension_input, unique_ptr<LogicalOperator> &
 		CTEInlining inlining(optimizer);
 		plan = inlining.Optimize(std::move(plan));
 	}
-	LateMaterializationPass pass(optimizer, *plan);
+	LateMaterializationPass pass(optimizer, plan);
 	pass.Visit(plan);
 }
 

@@ -69,7 +69,7 @@ public:
 				AddAvailable(column.resolved->Cast<BoundColumnRefExpression>().Binding());
 			}
 			if (column.resolved) {
-				BoundedAggregate::CollectColumns(*column.resolved, wanted);
+				AggregateShape::CollectColumns(*column.resolved, wanted);
 			}
 		}
 	}

@@ -1,9 +1,12 @@
 #include "stages/stage_planner.hpp"
 
+#include "stages/checked_rows.hpp"
 #include "stages/logical_exchange.hpp"
 #include "stages/plan_columns.hpp"
 
 #include "duckdb/planner/operator/list.hpp"
+
+#include <algorithm>
 
 namespace merganser {
 
@@ -11,6 +14,9 @@ Partitioning StagePlanner::CutUnion(Slot &op) {
 	auto &set_operation = op->Cast<LogicalSetOperation>();
 	if (!set_operation.setop_all) {
 		return CutSetOperation(op);
+	}
+	if (LogicalCheckedRows::IsIn(set_operation)) {
+		return CutCheckedRows(op);
 	}
 	vector<Partitioning> delivered;
 	auto several = false;
@@ -37,6 +43,29 @@ Partitioning StagePlanner::CutUnion(Slot &op) {
 	}
 	pending_reasons.push_back("the inputs of UNION ALL one after another");
 	return {Distribution::SPLIT, {}, RowOrder::AsProduced(RowOrder::Scope::ALL_ROWS), shares};
+}
+
+Partitioning StagePlanner::CutCheckedRows(Slot &op) {
+	auto rows = Cut(op->children.back());
+	for (idx_t i = 0; i + 1 < op->children.size(); i++) {
+		auto lies = Cut(op->children[i]);
+		if (!rows.IsOneTask() || !lies.IsOneTask()) {
+			Exchange(op->children[i], lies, {}, ReadMode::ALL, "the check of a declared key, before the rows");
+		}
+	}
+	auto outputs = op->GetColumnBindings();
+	auto inputs = op->children.back()->GetColumnBindings();
+	for (auto &key : rows.keys) {
+		auto position = std::find(inputs.begin(), inputs.end(), key) - inputs.begin();
+		key = outputs[NumericCast<idx_t>(position)];
+	}
+	auto estimate = op->children.back()->estimated_cardinality;
+	auto checked = make_uniq<LogicalCheckedRows>(std::move(outputs));
+	checked->children = std::move(op->children);
+	checked->SetEstimatedCardinality(estimate);
+	op = std::move(checked);
+	op->ResolveOperatorTypes();
+	return rows;
 }
 
 //! In the other shares of the stage, what is read by shares is empty, and so is the branch: a piece of plan that is

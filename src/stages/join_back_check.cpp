@@ -15,11 +15,9 @@ string Literal(const string &text) {
 
 unique_ptr<ParsedExpression> Condition(ClientContext &context, const string &row_number, const string &found,
                                        const JoinBackPromise &promise) {
-	auto missing = "(count(*) OVER () - count(" + found + ") OVER ())";
-	auto text = "CASE WHEN count(*) OVER () > count(DISTINCT " + row_number + ") OVER () THEN error(" +
-	            Literal(promise.DuplicateMessage()) + ") WHEN " + missing + " > 0 THEN error(" +
-	            Literal(promise.MissingMessageStart()) + " || " + missing + " || ' of ' || count(*) OVER () || " +
-	            Literal(promise.MissingMessageEnd()) + ") ELSE true END";
+	auto text = "CASE WHEN " + found + " IS NULL THEN error(" + Literal(promise.MissingMessage()) +
+	            ") WHEN count(*) OVER () > max(" + row_number + ") OVER () + 1 THEN error(" +
+	            Literal(promise.DuplicateMessage()) + ") ELSE true END";
 	return Parser(context).ParseSingleExpression(text);
 }
 

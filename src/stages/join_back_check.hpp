@@ -4,14 +4,14 @@
 // stages/join_back_check.hpp
 //
 // The guard of a join-back (late_materialization/join_back_guard.hpp) inside a stage. It stands above the LEFT join of
-// all narrow rows with the rows found for them, in one task, and is exported as
+// the narrow rows of a task with the rows found for them, and is exported as
 //   SELECT … FROM <join> QUALIFY CASE
-//     WHEN count(*) OVER () > count(DISTINCT row_number) OVER () THEN error('Key … has more than one row …')
-//     WHEN count(found) OVER () < count(*) OVER () THEN error('Foreign key … found no row …')
+//     WHEN found IS NULL THEN error('Foreign key … found no row …')
+//     WHEN count(*) OVER () > max(row_number) OVER () + 1 THEN error('Key … has more than one row …')
 //     ELSE true END
-// Sound because a narrow row that found nothing stays in the join with NULL in the key, so that every broken promise is
-// seen in the rows of one task; when all hold, the join is the inner join the plan had. Errors: the messages of the
-// guard.
+// Sound because a narrow row that found nothing stays in the join with NULL in the key, and because the rows of a task
+// are numbered 0, 1, ... in that task: with none lost, more rows than numbers are rows met twice. Errors: the messages
+// of the guard.
 //===----------------------------------------------------------------------===//
 
 #pragma once

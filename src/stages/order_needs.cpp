@@ -1,6 +1,8 @@
 #include "stages/order_needs.hpp"
 
 #include "grouping/logical_table_function.hpp"
+#include "late_materialization/join_back_guard.hpp"
+#include "late_materialization/key_check.hpp"
 #include "stages/plan_copy.hpp"
 #include "stages/two_phase_aggregate.hpp"
 
@@ -77,6 +79,12 @@ bool AggregatesSeeOrder(const LogicalOperator &op) {
 		}
 	}
 	return false;
+}
+
+//! The operators of a join-back: numbers of narrow rows tell them apart and stand in no order.
+bool LooksAtRowsAlone(LogicalOperator &op) {
+	return dynamic_cast<LogicalNarrowRows *>(&op) || dynamic_cast<LogicalJoinBackGuard *>(&op) ||
+	       dynamic_cast<LogicalKeyCheck *>(&op);
 }
 
 //! Without ORDER BY all rows of a partition are peers: only the usual frame is all of it.
@@ -229,6 +237,9 @@ OrderNeed OrderNeeds::NeedOfChild(LogicalOperator &op, OrderNeed need) const {
 	case LogicalOperatorType::LOGICAL_WINDOW:
 		return NeedOfWindows(op, need);
 	case LogicalOperatorType::LOGICAL_EXTENSION_OPERATOR: {
+		if (LooksAtRowsAlone(op)) {
+			return need;
+		}
 		auto function = dynamic_cast<LogicalTableFunction *>(&op);
 		return function && function->definition.semantics == TableSemantics::ROW ? need : OrderNeed::STREAM;
 	}

@@ -40,6 +40,8 @@ namespace merganser {
 
 class LogicalExchange;
 
+class LogicalJoinBackGuard;
+
 class StagePlanner {
 public:
 	StagePlanner(ClientContext &context, Binder &binder);
@@ -124,6 +126,13 @@ private:
 	Partitioning CutSharedReference(Slot &op);
 	Partitioning CutNarrowRows(Slot &op);
 	Partitioning CutJoinBack(Slot &op);
+	using Keys = vector<unique_ptr<Expression>>;
+	void FetchIntoOneTask(const LogicalJoinBackGuard &guard, Slot &narrow, const Keys &narrow_keys, Slot &wide,
+	                      const Keys &wide_keys, const Partitioning &wide_lies);
+	void FetchIntoEachTask(const LogicalJoinBackGuard &guard, Slot &narrow, const Partitioning &narrow_lies,
+	                       const Keys &narrow_keys, Slot &wide, const Keys &wide_keys, const Partitioning &wide_lies);
+	//! The checks of declared keys, and then the rows that rely on them.
+	Partitioning CutCheckedRows(Slot &op);
 	Partitioning CutTableFunction(Slot &op);
 	optional_ptr<LogicalOperator> FindRegionScan(Slot &input, vector<ColumnBinding> columns);
 	Partitioning CutSessionRows(Slot &op);

@@ -9,7 +9,9 @@
 
 #pragma once
 
-#include "late_materialization/bounded_aggregate.hpp"
+#include "late_materialization/columns_read.hpp"
+#include "late_materialization/shapes/bounded_top_n.hpp"
+#include "late_materialization/shapes/every_group.hpp"
 #include "open_database.hpp"
 
 #include "duckdb/optimizer/optimizer.hpp"
@@ -29,8 +31,12 @@ public:
 	LogicalAggregate &Aggregate() {
 		return owner->get()->Cast<LogicalAggregate>();
 	}
-	bool TryMatch(idx_t max_rows, BoundedAggregate &result, DeclineReason &reason) {
-		return BoundedAggregate::TryMatch(ancestors, *owner, max_rows, result, reason);
+	bool TryMatch(idx_t max_rows, AggregateShape &result, DeclineReason &reason) {
+		result.displayed = ColumnsRead::Of(*root, Aggregate());
+		return BoundedTopN::TryMatch(ancestors, *owner, max_rows, result, reason);
+	}
+	AggregateShape EveryGroupShape() {
+		return EveryGroup::Of(ancestors, *owner);
 	}
 
 	duckdb::Planner planner;

@@ -21,7 +21,7 @@ Found Find(OpenDatabase &database, const string &sql, idx_t max_chain = 4) {
 		Optimizer optimizer(*plan.planner.binder, context);
 		RelationKeys keys(optimizer);
 		AggregateInput input(context, keys, *plan.Aggregate().children[0]);
-		BoundedAggregate query;
+		AggregateShape query;
 		DeclineReason reason;
 		REQUIRE(plan.TryMatch(100, query, reason));
 		Deferral deferral(input, query);

@@ -97,7 +97,7 @@ def test_rooms_use_only_rooms_above_them():
     upward = [
         f"{path.relative_to(ROOT)} includes {used}"
         for room in rooms
-        for path in (ROOT / "src" / room).iterdir()
+        for path in (ROOT / "src" / room).glob("**/*.[ch]pp")
         for used in re.findall(r'#include "(\w+/\w+\.hpp)"', path.read_text())
         if used.split("/")[0] in rooms[rooms.index(room) + 1 :]
     ]

@@ -1,7 +1,8 @@
 """Random schemas, data and report queries: with the rule and without it the rows are the same.
 
 Ties cannot disagree: sums are of integers, and a query ends its ORDER BY with a key of the result, so that rows compare
-as lists, or shows all its groups. Each query runs with its numbers written and, prepared, with parameters for them.
+as lists, or shows all its groups. Half the reports have no bound, and something stands above them. Each query runs with
+its numbers written and, prepared, with parameters for them.
 
 Where a declaration is not true, the rows are DuckDB's or an error says that it does not hold.
 """
@@ -42,6 +43,14 @@ PREDICATES += ["{key} <> {value}", "({key} = {value}) IS NOT TRUE"]
 FACT_PREDICATES = ["v > {5} AND v < {3}", "v > {1000}", "v >= {1}", "v IN ({1}, {2})", "v IS NULL", "v <> {50}"]
 HAVING = ["count(*) > {1}", "{group} IS NOT NULL", "count(*) < {0}", "{1} = {0}", "count(DISTINCT {value}) > {1}"]
 HAVING += ["sum({value}) > {2} AND {group} IS NOT NULL", "max({value}) IS NULL", "{group} IS NULL"]
+# What stands above a report without a bound; c0 is a column of it.
+ABOVE = ["{query}", "{query} ORDER BY ALL", "{query} LIMIT {1000}", "SELECT count(*) FROM ({query} LIMIT {2}) q"]
+ABOVE += ["FROM ({query}) q WHERE c0 IS NOT NULL", "SELECT c0 FROM ({query}) q", "SELECT DISTINCT q FROM ({query}) q"]
+ABOVE += ["SELECT *, count(*) OVER () AS groups FROM ({query}) q", "({query}) UNION ALL ({query})"]
+ABOVE += ["FROM ({query}) q QUALIFY count(*) OVER (PARTITION BY c0) > {1}", "({query}) EXCEPT ({query} LIMIT {0})"]
+ABOVE += ["WITH r AS MATERIALIZED ({query}) SELECT r.*, o.c0 AS other FROM r LEFT JOIN r o ON r.c0 = o.c0"]
+ABOVE += ["SELECT c0::VARCHAR AS c0, count(*) FROM ({query}) q GROUP BY ALL HAVING count(*) > {0}"]
+ABOVE += ["SELECT q.*, m FROM ({query}) q, (SELECT max(v) AS m FROM f) g WHERE m > {0} OR m IS NULL"]
 # A number in braces is a parameter of the prepared form.
 PARAMETER = re.compile(r"\{(\d+)\}")
 
@@ -207,6 +216,8 @@ def reports(draw, a: dict, b: dict):
     query += " WHERE " + " AND ".join(f"({replaced(predicate, names)})" for predicate in where) if where else ""
     query += f" GROUP BY {', '.join([*groups, *text])}"
     query += " HAVING " + replaced(having, {"{group}": groups[0], "{value}": value}) if having else ""
+    if draw(st.booleans()):
+        return draw(st.sampled_from(ABOVE)).replace("{query}", query), False
     return query + f" ORDER BY {order}{limit}", ordered
 
 

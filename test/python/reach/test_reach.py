@@ -32,7 +32,7 @@ SHAPE = re.compile(r"^-- shape: (?P<name>.*)\n-- wide: (?P<wide>yes|no)\n(?P<sql
 #: The least number of queries the rule applies to.
 LEAST = {
     ("shapes", False): 0,
-    ("shapes", True): 18,
+    ("shapes", True): 40,
     ("TPC-H", False): 0,
     ("TPC-H", True): 3,
     ("TPC-DS", False): 0,

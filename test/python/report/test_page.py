@@ -57,7 +57,7 @@ def test_deferred_columns_are_marked_where_they_are_carried(shop, page_of):
     assert tags == {"carries name, comment"}
     # 5 rows leave each of them, for the guard let them through
     count = len(carrying(after))
-    assert carrying(after).count("Union") == 1
+    assert carrying(after) and "Union" not in carrying(after)
     assert f"carried by {count} operators, over {5 * count} rows" in after.all("p", "carried")[0].text
 
 
@@ -78,8 +78,8 @@ def test_figures_of_operators_are_those_of_the_run(shop, tmp_path):
 def test_declined(shop, page_of):
     page = page_of(shop, "SELECT name, sum(price) AS s FROM customer JOIN sale ON customer_id = id GROUP BY name")
     decision = page.with_id("decision1")
-    assert decision.all("h3")[0].text == "late_materialization declined no_bound"
-    assert decision.all("p", "remedy")[0].text == "What to do: add the LIMIT you mean"
+    assert decision.all("h3")[0].text == "late_materialization declined no_determined_column"
+    assert decision.all("p", "remedy")[0].text.startswith("What to do: declare the key: ALTER TABLE")
     (plan,) = page.with_id("plans").all("div", "plan")
     assert plan.all("h3")[0].text == "Without and with Merganser"
     assert not page.all("li", "carries")

@@ -120,7 +120,7 @@ GUARDED = {
         'Key twice (id) does not hold: "memory.main.twice" has more than one row for a value of it.'
     ),
     "SELECT id, name, sum(value) AS s FROM sale JOIN once ON customer = id GROUP BY ALL ORDER BY s DESC LIMIT 2": (
-        'Foreign key sale (customer) references once (id) does not hold: 1 of 2 rows found no row of "memory.main.once"'
+        'Foreign key sale (customer) references once (id) does not hold: a row found no row of "memory.main.once"'
     ),
 }
 
@@ -136,3 +136,40 @@ def test_a_broken_declaration_is_the_same_error_in_stages(broken, query):
             broken.execute(query).fetchall()
         assert GUARDED[query] in str(error.value), runner
     assert "Staged Query" in broken.execute(f"EXPLAIN {query}").fetchall()[0][1]
+
+
+EVERY_GROUP = """
+    SELECT c_custkey, c_name, sum(l_extendedprice * (1 - l_discount)) AS revenue, n_name, c_comment
+    FROM customer, orders, lineitem, nation
+    WHERE c_custkey = o_custkey AND l_orderkey = o_orderkey AND c_nationkey = n_nationkey GROUP BY ALL"""
+ABOVE_EVERY_GROUP = [
+    "FROM ({}) ORDER BY c_name",
+    "SELECT n_name, c_custkey, c_comment FROM ({}) QUALIFY rank() OVER (PARTITION BY n_name ORDER BY revenue DESC) < 4"
+    " ORDER BY ALL",
+    "SELECT count(*), sum(revenue), max(c_comment) FROM (FROM ({}) LIMIT 100000)",
+]
+
+
+@pytest.mark.parametrize("above", ABOVE_EVERY_GROUP)
+@pytest.mark.parametrize("broadcast_max_bytes", [0, 64 << 20])
+def test_every_group_is_fetched_in_the_task_that_has_it(connection, above, broadcast_max_bytes):
+    query = above.format(EVERY_GROUP)
+    connection.execute("SET merganser_late_materialization = false")
+    expected = connection.execute(query).fetchall()
+    connection.execute("SET merganser_late_materialization = true")
+    connection.execute(f"SET merganser_broadcast_max_bytes = {broadcast_max_bytes}")
+    numbering = [tasks for _, tasks, sql, _ in stages_of(connection, query) if "row_number() OVER ()" in sql]
+    assert numbering == [4]
+    connection.execute("SET merganser_runner = 'local'")
+    assert "Staged Query" in connection.execute(f"EXPLAIN {query}").fetchall()[0][1]
+    assert connection.execute(query).fetchall() == expected
+
+
+def test_a_broken_key_fails_before_a_limit_is_met(broken):
+    query = "SELECT id, name, sum(value) AS s FROM sale JOIN twice ON customer = id GROUP BY ALL LIMIT 1"
+    stages = stages_of(broken, query)
+    assert max(tasks for _, tasks, *_ in stages) > 1
+    assert any("the check of a declared key, before the rows" in reason for *_, reason in stages)
+    broken.execute("SET merganser_runner = 'local'")
+    with pytest.raises(duckdb.InvalidInputException, match="Key twice .id. does not hold"):
+        broken.execute(query).fetchall()

@@ -8,7 +8,7 @@ namespace {
 string WhyNot(OpenDatabase &database, const string &sql, idx_t max_rows = 100) {
 	string result;
 	WithBoundPlan(database, sql, [&](BoundPlan &plan) {
-		BoundedAggregate query;
+		AggregateShape query;
 		DeclineReason reason;
 		result = plan.TryMatch(max_rows, query, reason) ? "" : DeclineReasons::Code(reason);
 	});
@@ -22,13 +22,13 @@ OpenDatabase &WithTable(OpenDatabase &database) {
 
 } // namespace
 
-TEST_CASE("A top-N above an aggregate is matched with its bound, order and HAVING", "[bounded_aggregate]") {
+TEST_CASE("A top-N above an aggregate is matched with its bound, order and HAVING", "[bounded_top_n]") {
 	OpenDatabase database;
 	WithTable(database);
 	auto sql = "SELECT a, b, sum(c) AS s FROM t GROUP BY a, b HAVING sum(c) > 1 AND a < 9 "
 	           "ORDER BY s DESC NULLS LAST, a + 1 LIMIT 7 OFFSET 3";
 	WithBoundPlan(database, sql, [&](BoundPlan &plan) {
-		BoundedAggregate query;
+		AggregateShape query;
 		DeclineReason reason;
 		REQUIRE(plan.TryMatch(10, query, reason));
 		REQUIRE(query.bound == 10);
@@ -41,8 +41,8 @@ TEST_CASE("A top-N above an aggregate is matched with its bound, order and HAVIN
 		// the order is told in the aggregate's own columns, whatever projections lie between
 		auto &aggregate = plan.Aggregate();
 		column_binding_set_t by_sum, by_group;
-		BoundedAggregate::CollectColumns(*query.orders[0].expression, by_sum);
-		BoundedAggregate::CollectColumns(*query.orders[1].expression, by_group);
+		AggregateShape::CollectColumns(*query.orders[0].expression, by_sum);
+		AggregateShape::CollectColumns(*query.orders[1].expression, by_group);
 		REQUIRE(by_sum == column_binding_set_t {ColumnBinding(aggregate.aggregate_index, ProjectionIndex(0))});
 		REQUIRE(by_group == column_binding_set_t {ColumnBinding(aggregate.group_index, ProjectionIndex(0))});
 		REQUIRE(query.displayed.size() == 3);
@@ -52,11 +52,11 @@ TEST_CASE("A top-N above an aggregate is matched with its bound, order and HAVIN
 	});
 }
 
-TEST_CASE("Only columns that are read above the aggregate count as displayed", "[bounded_aggregate]") {
+TEST_CASE("Only columns that are read above the aggregate count as displayed", "[bounded_top_n]") {
 	OpenDatabase database;
 	WithTable(database);
 	WithBoundPlan(database, "SELECT b FROM t GROUP BY a, b ORDER BY sum(c) LIMIT 3", [&](BoundPlan &plan) {
-		BoundedAggregate query;
+		AggregateShape query;
 		DeclineReason reason;
 		REQUIRE(plan.TryMatch(10, query, reason));
 		auto group = [&](idx_t i) {
@@ -67,7 +67,7 @@ TEST_CASE("Only columns that are read above the aggregate count as displayed", "
 	});
 }
 
-TEST_CASE("What is no bounded top-N says why", "[bounded_aggregate]") {
+TEST_CASE("What is no bounded top-N says why", "[bounded_top_n]") {
 	OpenDatabase database;
 	WithTable(database);
 	string grouped = "SELECT a, b, sum(c) AS s FROM t GROUP BY a, b ";
