@@ -69,8 +69,7 @@ lint: $(BUILD)/build.ninja
 	$(BIN)/ruff check --quiet .
 
 tidy: build
-	$(BIN)/run-clang-tidy.py -clang-tidy-binary $(BIN)/clang-tidy -quiet -p $(BUILD) -j $$(nproc) \
-	  -extra-arg=-Wno-ignored-gch -extra-arg=-Wno-deprecated-declarations '^$(CURDIR)/(src|test)/'
+	$(BIN)/python scripts/run_clang_tidy.py $(BUILD) src
 
 wheel: $(VENV)/ready
 	$(BIN)/python scripts/check_wheel.py

@@ -257,7 +257,7 @@ unique_ptr<FunctionData> BindDropDeclaration(ClientContext &context, TableFuncti
 	return call.Change(object, call.Apply(object, DeclarationAction::DROP, std::move(declaration)), types, names);
 }
 
-TableFunction Function(const char *name, vector<LogicalType> arguments, table_function_bind_t bind) {
+TableFunction Function(const char *name, const vector<LogicalType> &arguments, table_function_bind_t bind) {
 	TableFunction result(Identifier(name), arguments, Declare, bind, InitDeclare);
 	result.call_return_type = StatementReturnType::NOTHING;
 	return result;

@@ -187,7 +187,7 @@ BoundStatement Plan(Binder &binder, CopyStatement &statement) {
 	copy->return_type = CopyFunctionReturnType::CHANGED_ROWS;
 	copy->partition_output = false;
 	copy->write_partition_columns = true;
-	copy->names = names;
+	copy->names = std::move(names);
 	copy->expected_types = select.types;
 	copy->AddChild(std::move(select.plan));
 

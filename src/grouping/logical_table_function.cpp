@@ -74,6 +74,7 @@ LogicalTableFunction::LogicalTableFunction(ClientContext &context, TableIndex ta
 	}
 }
 
+// NOLINTNEXTLINE(bugprone-copy-constructor-init): what is below it is the caller's to copy
 LogicalTableFunction::LogicalTableFunction(const LogicalTableFunction &other)
     : table_index(other.table_index), definition(other.definition), bound(other.bound), passed(other.passed),
       partition_columns(other.partition_columns), partition_outputs(other.partition_outputs),

@@ -227,12 +227,15 @@ void StagePlanner::HashSmallerSideFirst(Slot &op, const Partitioning &left, cons
 	auto left_may_go = EveryRowMayGoToAllTasks(kind, false) && !right.IsOneTask() && !asof;
 	auto right_may_go = EveryRowMayGoToAllTasks(kind, true) && !left.IsOneTask();
 	auto left_first = left_may_go && (!right_may_go || left_bytes <= right_bytes);
-	if (left_first) {
+	auto hash_left = [&]() {
 		Hash(op->children[0], left, std::move(left_keys), LEFT_BY_KEYS);
+	};
+	if (left_first) {
+		hash_left();
 	}
 	Hash(op->children[1], right, std::move(right_keys), RIGHT_BY_KEYS);
 	if (!left_first) {
-		Hash(op->children[0], left, std::move(left_keys), LEFT_BY_KEYS);
+		hash_left();
 	}
 	auto usual_shares = left.shares == 0 && right.shares == 0;
 	if (broadcast_bytes > 0 && tasks > 1 && usual_shares && (left_may_go || right_may_go)) {

@@ -111,7 +111,7 @@ void StagePlanner::Send(Slot &op, ReadMode mode) {
 	input.mode = mode;
 	input.ordered = needs->Of(*op) == OrderNeed::STREAM;
 	auto rows = op->has_estimated_cardinality ? op->estimated_cardinality : op->EstimateCardinality(context);
-	auto exchange = make_uniq<LogicalExchange>(std::move(input), op->GetColumnBindings(), sent.types, sent.types);
+	auto exchange = make_uniq<LogicalExchange>(input, op->GetColumnBindings(), sent.types, sent.types);
 	exchange->SetEstimatedCardinality(rows);
 	result->sent.push_back(std::move(sent));
 	sent_plans.push_back(std::move(op));

@@ -95,7 +95,7 @@ void StagePlanner::DivideIntoRanges(Slot &op, const vector<BoundOrderByNode> &or
 	input.mode = ReadMode::PARTITION;
 	auto sql_types = stage.sql_types;
 	sql_types.pop_back();
-	op = make_uniq<LogicalExchange>(std::move(input), std::move(bindings), std::move(types), std::move(sql_types));
+	op = make_uniq<LogicalExchange>(input, std::move(bindings), std::move(types), std::move(sql_types));
 	op->SetEstimatedCardinality(count);
 	op->ResolveOperatorTypes();
 }

@@ -9,7 +9,7 @@ namespace merganser {
 
 LogicalExchange::LogicalExchange(StageInput input, vector<ColumnBinding> bindings, vector<LogicalType> planned_types,
                                  vector<LogicalType> sql_types)
-    : input(std::move(input)), bindings(std::move(bindings)), planned_types(std::move(planned_types)),
+    : input(input), bindings(std::move(bindings)), planned_types(std::move(planned_types)),
       sql_types(std::move(sql_types)) {
 }
 

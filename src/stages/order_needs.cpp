@@ -214,7 +214,6 @@ OrderNeed OrderNeeds::NeedOfChild(LogicalOperator &op, OrderNeed need) const {
 	case LogicalOperatorType::LOGICAL_FILTER:
 	case LogicalOperatorType::LOGICAL_UNNEST:
 	case LogicalOperatorType::LOGICAL_UNION:
-		return need;
 	// Joins by hash fix no order, so that nothing is seen of them.
 	case LogicalOperatorType::LOGICAL_COMPARISON_JOIN:
 	case LogicalOperatorType::LOGICAL_ANY_JOIN:

@@ -219,7 +219,7 @@ void StagePlanner::Exchange(Slot &op, const Partitioning &delivered, vector<uniq
 	input.stage = stage.number;
 	input.mode = mode;
 	input.ordered = need == OrderNeed::STREAM;
-	op = make_uniq<LogicalExchange>(std::move(input), std::move(bindings), std::move(types), stage.sql_types);
+	op = make_uniq<LogicalExchange>(input, std::move(bindings), std::move(types), stage.sql_types);
 	op->SetEstimatedCardinality(rows);
 	op->ResolveOperatorTypes();
 }

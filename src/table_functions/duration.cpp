@@ -13,8 +13,8 @@ struct DurationUnit {
 
 const int64_t SECOND = 1000000000;
 
-const DurationUnit UNITS[] = {{"w", 7 * 86400 * SECOND},
-                              {"week", 7 * 86400 * SECOND},
+const DurationUnit UNITS[] = {{"w", SECOND * 86400 * 7},
+                              {"week", SECOND * 86400 * 7},
                               {"d", 86400 * SECOND},
                               {"day", 86400 * SECOND},
                               {"h", 3600 * SECOND},
