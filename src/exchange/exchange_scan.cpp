@@ -1,6 +1,7 @@
 #include "exchange/exchange_scan.hpp"
 
 #include "exchange/exchange_file.hpp"
+#include "exchange/full_vectors.hpp"
 
 #include "duckdb/function/table_function.hpp"
 #include "duckdb/main/extension/extension_loader.hpp"
@@ -53,6 +54,8 @@ struct ExchangeScanLocalState : public LocalTableFunctionState {
 	//! The file it reads.
 	idx_t file = 0;
 	DataChunk rows;
+	//! Of rows in their order.
+	unique_ptr<FullVectors> vectors;
 	idx_t block = 0;
 };
 
@@ -190,18 +193,22 @@ unique_ptr<LocalTableFunctionState> InitializeLocal(ExecutionContext &context, T
                                                     GlobalTableFunctionState *) {
 	auto &data = input.bind_data->Cast<ExchangeScanData>();
 	auto result = make_uniq<ExchangeScanLocalState>();
-	result->rows.Initialize(context.client, data.types);
+	if (data.ordered) {
+		result->vectors = make_uniq<FullVectors>(context.client, data.types);
+	} else {
+		result->rows.Initialize(context.client, data.types);
+	}
 	return std::move(result);
 }
 
-void Scan(ClientContext &context, TableFunctionInput &input, DataChunk &output) {
+//! False after the last.
+bool ReadNextBlock(ClientContext &context, TableFunctionInput &input, DataChunk &rows) {
 	auto &data = input.bind_data->Cast<ExchangeScanData>();
-	auto &gstate = input.global_state->Cast<ExchangeScanGlobalState>();
 	auto &lstate = input.local_state->Cast<ExchangeScanLocalState>();
-	auto next = gstate.next++;
+	auto next = input.global_state->Cast<ExchangeScanGlobalState>().next++;
 	if (next >= data.blocks.size()) {
 		lstate.reader.reset();
-		return;
+		return false;
 	}
 	lstate.block = next;
 	auto &placed = data.blocks[next];
@@ -211,16 +218,34 @@ void Scan(ClientContext &context, TableFunctionInput &input, DataChunk &output) 
 		lstate.reader->Verify(data.identities[placed.file]);
 		lstate.file = placed.file;
 	}
-	lstate.reader->ReadBlock(placed.block, lstate.rows);
-	for (idx_t i = 0; i < gstate.columns.size(); i++) {
-		auto column = gstate.columns[i];
-		if (column < data.types.size()) {
-			output.data[i].Reference(lstate.rows.data[column]);
+	lstate.reader->ReadBlock(placed.block, rows);
+	return true;
+}
+
+//! None after the last.
+optional_ptr<DataChunk> ReadNextRows(ClientContext &context, TableFunctionInput &input) {
+	auto &lstate = input.local_state->Cast<ExchangeScanLocalState>();
+	if (!lstate.vectors) {
+		return ReadNextBlock(context, input, lstate.rows) ? &lstate.rows : nullptr;
+	}
+	auto more = lstate.vectors->Next([&](DataChunk &block) { return ReadNextBlock(context, input, block); });
+	return more ? &lstate.vectors->Rows() : nullptr;
+}
+
+void Scan(ClientContext &context, TableFunctionInput &input, DataChunk &output) {
+	auto rows = ReadNextRows(context, input);
+	if (!rows) {
+		return;
+	}
+	auto &columns = input.global_state->Cast<ExchangeScanGlobalState>().columns;
+	for (idx_t i = 0; i < columns.size(); i++) {
+		if (columns[i] < rows->ColumnCount()) {
+			output.data[i].Reference(rows->data[columns[i]]);
 		} else {
-			output.data[i].Reference(Value(output.data[i].GetType()), count_t(placed.block.rows));
+			output.data[i].Reference(Value(output.data[i].GetType()), count_t(rows->size()));
 		}
 	}
-	output.SetChildCardinality(placed.block.rows);
+	output.SetChildCardinality(rows->size());
 }
 
 OperatorPartitionData PartitionData(ClientContext &context, TableFunctionGetPartitionInput &input) {

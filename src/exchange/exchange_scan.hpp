@@ -8,7 +8,8 @@
 //
 // Reads the given partitions (all, unless given) of exchange files that have the same columns: file after file, blocks
 // in the order they were written. Only the blocks of these partitions are read. Several threads read more rows than one
-// of DuckDB's row groups has, as for any table, which an aggregate such as list() sees; with `ordered` one thread does.
+// of DuckDB's row groups has, as for any table, which an aggregate such as list() sees; with `ordered` one thread does,
+// in full vectors (full_vectors.hpp).
 // `consecutive` divides the rows of all files, in this order, into even shares and reads those from the first number to
 // before the second, of so many as the third: share after share gives back all rows in their order, whichever file
 // they are in. Partitions of rows without a key are shares of each file instead. `identities` says of each file which

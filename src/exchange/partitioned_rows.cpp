@@ -18,6 +18,9 @@ const idx_t MOST_BYTES = idx_t(32) << 20;
 //! But not for fewer rows than these.
 const idx_t LEAST_BLOCK_ROWS = 16;
 
+//! Not more blocks are held.
+const idx_t MOST_HELD = 4;
+
 bool HasOneSize(const LogicalType &type) {
 	return TypeIsConstantSize(type.InternalType());
 }
@@ -143,29 +146,63 @@ void PartitionedRows::SortByPartition(idx_t rows) {
 
 //! Blocks are full whatever the chunks are, so that the shares they are spread over depend on the rows alone.
 void PartitionedRows::AppendInOrder(DataChunk &rows, ExchangeFileWriter &file) {
-	auto &target = Collected(0);
 	for (idx_t start = 0; start < rows.size();) {
+		auto &target = Collected(0);
 		auto count = MinValue<idx_t>(block_rows - target.size(), rows.size() - start);
 		AppendSlice(rows, start, count, target);
 		start += count;
 		if (target.size() == block_rows) {
-			Flush(file);
+			HoldOrWrite(file);
 		}
 	}
 }
 
-//! Several blocks, so that even a small result can be spread over all partitions.
-void PartitionedRows::FlushInPieces(ExchangeFileWriter &file) {
-	auto &rows = Collected(0);
-	auto size = (rows.size() + partitions - 1) / partitions;
+void PartitionedRows::HoldOrWrite(ExchangeFileWriter &file) {
+	if (partitions == 1 || !holds) {
+		file.AppendBlock(*collected[0], 0);
+		collected[0]->Reset();
+		return;
+	}
+	held.push_back(std::move(collected[0]));
+	if (held.size() == MinValue(partitions, MOST_HELD)) {
+		WriteHeld(file);
+	}
+}
+
+void PartitionedRows::WriteHeld(ExchangeFileWriter &file) {
+	holds = false;
+	idx_t rows = 0;
+	for (auto &block : held) {
+		rows += block->size();
+	}
+	auto size = (rows + partitions - 1) / partitions;
+	if (size >= block_rows) {
+		for (auto &block : held) {
+			file.AppendBlock(*block, 0);
+		}
+	} else {
+		WriteHeldInPieces(size, file);
+	}
+	held.clear();
+}
+
+void PartitionedRows::WriteHeldInPieces(idx_t size, ExchangeFileWriter &file) {
 	DataChunk piece;
 	piece.Initialize(allocator, types, MaxValue<idx_t>(size, 1));
-	for (idx_t start = 0; start < rows.size(); start += size) {
-		piece.Reset();
-		AppendSlice(rows, start, MinValue<idx_t>(size, rows.size() - start), piece);
+	for (auto &block : held) {
+		for (idx_t start = 0; start < block->size();) {
+			auto count = MinValue<idx_t>(size - piece.size(), block->size() - start);
+			AppendSlice(*block, start, count, piece);
+			start += count;
+			if (piece.size() == size) {
+				file.AppendBlock(piece, 0);
+				piece.Reset();
+			}
+		}
+	}
+	if (piece.size() > 0) {
 		file.AppendBlock(piece, 0);
 	}
-	rows.Reset();
 }
 
 void PartitionedRows::AppendSlice(DataChunk &rows, idx_t start, idx_t count, DataChunk &target) {
@@ -197,8 +234,11 @@ void PartitionedRows::AppendSelected(DataChunk &rows, idx_t begin, idx_t end, id
 }
 
 void PartitionedRows::Flush(ExchangeFileWriter &file) {
-	if (partitions > 1 && key_expressions.empty() && !number.IsValid()) {
-		FlushInPieces(file);
+	if (partitions > 1 && holds && key_expressions.empty() && !number.IsValid()) {
+		if (collected[0]) {
+			held.push_back(std::move(collected[0]));
+		}
+		WriteHeld(file);
 		return;
 	}
 	for (idx_t partition = 0; partition < collected.size(); partition++) {

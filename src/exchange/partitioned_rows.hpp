@@ -10,13 +10,15 @@
 // collated key is hashed by its sort key. The hash is mixed again, so that rows of one partition still spread over a
 // hash table. Without keys rows keep their order, and blocks are cut by the number of rows alone;
 // SpreadBlocks of the file then gives each partition a contiguous share. So the same rows in the same order make the
-// same shares. Rows that come with the number of their partition go there.
+// same shares. Blocks are full where there are enough of them for all partitions, so that tasks work on DuckDB's own
+// vectors; only the first few are cut into pieces where there are not. Rows that come with the number of their partition
+// go there.
 //
 // Memory: taken from DuckDB's buffer manager, so memory_limit counts it. What is collected has a block for each
 // partition that has been met, of 2048 rows or, where there are so many partitions that all blocks together would be
 // more than 32 MiB, of fewer, down to 16. Where texts and lists have 32 MiB beside that, all blocks are written as they
 // are. So a thread holds at most 64 MiB and a chunk, unless 16 rows of each partition are more, and for each partition
-// and column half a KiB or so.
+// and column half a KiB or so. Rows without keys are held for at most 4 blocks.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -51,6 +53,9 @@ private:
 	Vector hashes;
 	//! The rows collected for each partition, none before the first.
 	vector<unique_ptr<DataChunk>> collected;
+	//! Full blocks of rows without keys, until there are enough.
+	vector<unique_ptr<DataChunk>> held;
+	bool holds = true;
 	//! Rows of a block.
 	idx_t block_rows = STANDARD_VECTOR_SIZE;
 	//! Where rows differ in size: what the collected ones take.
@@ -70,7 +75,11 @@ private:
 	void AppendTo(DataChunk &rows, ExchangeFileWriter &file, PARTITION_OF partition_of);
 	void SortByPartition(idx_t rows);
 	void AppendInOrder(DataChunk &rows, ExchangeFileWriter &file);
-	void FlushInPieces(ExchangeFileWriter &file);
+	//! The block of rows without keys that is collected is full.
+	void HoldOrWrite(ExchangeFileWriter &file);
+	//! Writes the blocks that are held, so that even a small result can be spread over all partitions.
+	void WriteHeld(ExchangeFileWriter &file);
+	void WriteHeldInPieces(idx_t size, ExchangeFileWriter &file);
 	void AppendSlice(DataChunk &rows, idx_t start, idx_t count, DataChunk &target);
 	void AppendSelected(DataChunk &rows, idx_t begin, idx_t end, idx_t partition, ExchangeFileWriter &file);
 };

@@ -5,6 +5,7 @@
 #include "runners/session_settings.hpp"
 #include "runners/stage_runner.hpp"
 #include "runners/staged_copy.hpp"
+#include "stages/offset_warning.hpp"
 #include "stages/plan_copy.hpp"
 #include "stages/session_functions.hpp"
 #include "stages/stage_check.hpp"
@@ -172,8 +173,9 @@ struct CutQuery {
 };
 
 //! Without stages, and with the reason, where the query cannot run in several tasks. It is as before, until the rows
-//! that the session sends are taken out of it.
-CutQuery Cut(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator> &query, string &reason) {
+//! that the session sends are taken out of it. `partition_by` as of StagePlanner.
+CutQuery Cut(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator> &query, string &reason,
+             const vector<idx_t> &partition_by = {}) {
 	CutQuery result;
 	if (!ReadsOnly(*query)) {
 		reason = "a statement that changes rows runs in DuckDB alone";
@@ -183,12 +185,16 @@ CutQuery Cut(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator>
 		reason = "parameters of a prepared statement are not known when it is planned";
 		return result;
 	}
+	auto warns = OffsetWarning::IsDue(context, *query);
 	result.planner = make_uniq<StagePlanner>(context, binder);
-	result.stages = result.planner->Plan(PlanCopy::Of(context, query), reason);
+	result.stages = result.planner->Plan(PlanCopy::Of(context, query), reason, partition_by);
 	if (result.stages) {
 		StageCheck::Check(context, *result.stages);
 		if (!Settings::RunsInThisProcess(context)) {
 			ProcessBound::Check(context, *result.stages);
+		}
+		if (warns) {
+			OffsetWarning::Give(context);
 		}
 	}
 	return result;
@@ -223,12 +229,13 @@ bool TryReplaceQuery(ClientContext &context, Binder &binder, unique_ptr<LogicalO
 }
 
 bool TryReplaceCopy(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator> &plan, string &reason) {
-	TaskCopy copy(context, plan->Cast<LogicalCopyToFile>());
-	auto cut = Cut(context, binder, plan->children[0], reason);
+	auto &statement = plan->Cast<LogicalCopyToFile>();
+	TaskCopy copy(context, statement);
+	auto cut = Cut(context, binder, plan->children[0], reason, statement.partition_columns);
 	if (!cut.stages) {
 		return false;
 	}
-	copy.WriteRowsOf(*cut.stages->stages.back());
+	copy.WriteRowsOf(*cut.stages);
 	reason = "its tasks write the files";
 	auto bindings = plan->GetColumnBindings();
 	Replace(plan,

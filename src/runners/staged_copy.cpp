@@ -120,7 +120,7 @@ SourceResultType PhysicalStagedCopy::GetDataInternal(ExecutionContext &context, 
 			throw;
 		}
 		while (NextRows(context.client, state)) {
-			state.written.Add(state.rows);
+			state.written.Add(state.rows->Rows());
 		}
 		Publish(context.client, copy, state);
 	}

@@ -241,11 +241,15 @@ void PhysicalStagedQuery::TakeFiles(ClientContext &context, StagedQueryState &st
 	for (auto &child : children) {
 		child.get().Cast<PhysicalSend>().Remove();
 	}
-	state.rows.Initialize(context, stages->stages.back()->sql_types);
+	state.rows = make_uniq<FullVectors>(context, stages->stages.back()->sql_types);
 	state.rows_are_there = true;
 }
 
 bool PhysicalStagedQuery::NextRows(ClientContext &context, StagedQueryState &state) const {
+	return state.rows->Next([&](DataChunk &block) { return NextBlock(context, state, block); });
+}
+
+bool PhysicalStagedQuery::NextBlock(ClientContext &context, StagedQueryState &state, DataChunk &block) const {
 	while (true) {
 		if (!state.reader) {
 			if (state.next_file >= state.files.size()) {
@@ -262,7 +266,7 @@ bool PhysicalStagedQuery::NextRows(ClientContext &context, StagedQueryState &sta
 		}
 		auto &blocks = state.reader->Index().blocks;
 		if (state.next_block < blocks.size()) {
-			state.reader->ReadBlock(blocks[state.next_block++], state.rows);
+			state.reader->ReadBlock(blocks[state.next_block++], block);
 			return true;
 		}
 		state.reader.reset();
@@ -298,14 +302,15 @@ SourceResultType PhysicalStagedQuery::GetDataInternal(ExecutionContext &context,
 	if (!NextRows(context.client, state)) {
 		return SourceResultType::FINISHED;
 	}
+	auto &rows = state.rows->Rows();
 	for (idx_t i = 0; i < types.size(); i++) {
-		if (state.rows.data[i].GetType() == types[i]) {
-			chunk.data[i].Reference(state.rows.data[i]);
+		if (rows.data[i].GetType() == types[i]) {
+			chunk.data[i].Reference(rows.data[i]);
 		} else {
-			VectorOperations::Cast(context.client, state.rows.data[i], chunk.data[i], state.rows.size());
+			VectorOperations::Cast(context.client, rows.data[i], chunk.data[i], rows.size());
 		}
 	}
-	chunk.SetChildCardinality(state.rows.size());
+	chunk.SetChildCardinality(rows.size());
 	return SourceResultType::HAVE_MORE_OUTPUT;
 }
 

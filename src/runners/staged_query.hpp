@@ -12,6 +12,7 @@
 #pragma once
 
 #include "exchange/exchange_file.hpp"
+#include "exchange/full_vectors.hpp"
 #include "runners/exchange_folder.hpp"
 #include "runners/stage_runner.hpp"
 
@@ -98,8 +99,8 @@ struct StagedQueryState : public GlobalSourceState {
 	idx_t next_file = 0;
 	idx_t next_block = 0;
 	unique_ptr<ExchangeFileReader> reader;
-	//! The last rows that were read.
-	DataChunk rows;
+	//! The rows as a COPY and a table that is written see them: as full vectors, not by the blocks of the tasks.
+	unique_ptr<FullVectors> rows;
 	//! Dies first: it calls back.
 	unique_ptr<StageRunner> runner;
 };
@@ -129,13 +130,14 @@ protected:
 	//! Starts the stages and waits for them; HAVE_MORE_OUTPUT once the rows of the last one are there.
 	SourceResultType RunToEnd(ClientContext &context, StagedQueryState &state,
 	                          const InterruptState &interrupt_state) const;
-	//! Reads the next rows of the last stage into `state.rows`; false after the last.
+	//! Puts the next rows of the last stage into `state.rows`; false after the last.
 	bool NextRows(ClientContext &context, StagedQueryState &state) const;
 
 private:
 	shared_ptr<QueryStages> stages;
 
 	void TakeFiles(ClientContext &context, StagedQueryState &state) const;
+	bool NextBlock(ClientContext &context, StagedQueryState &state, DataChunk &block) const;
 };
 
 } // namespace merganser

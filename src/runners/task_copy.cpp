@@ -1,6 +1,7 @@
 #include "runners/task_copy.hpp"
 
 #include "runners/files_format.hpp"
+#include "stages/plan_columns.hpp"
 
 #include "duckdb/parser/expression/cast_expression.hpp"
 #include "duckdb/parser/expression/columnref_expression.hpp"
@@ -145,12 +146,58 @@ TaskCopy::TaskCopy(ClientContext &context, const LogicalCopyToFile &copy)
 	for (auto column : copy.partition_columns) {
 		partition_by.push_back(copy.names[column].GetIdentifierName());
 	}
+	if (copy.rotate && copy.partition_columns.empty() && !copy.per_thread_output) {
+		most_bytes_of_file = copy.file_size_bytes;
+		if (copy.batches_per_file.IsValid()) {
+			auto rows_of_group = copy.batch_size.IsValid() ? copy.batch_size.GetIndex() : DEFAULT_ROW_GROUP_SIZE;
+			most_rows_of_file = copy.batches_per_file.GetIndex() * rows_of_group;
+		}
+	}
 	auto options = OptionsOfTasks(copy, list_type).CopyOptionsToString();
 	// " ( FORMAT 'parquet', ... )" without its parentheses
 	write = options.substr(2, options.size() - 4);
 }
 
-void TaskCopy::WriteRowsOf(Stage &last) const {
+//! Those it reads, where they are more than DuckDB expects to be left of them.
+static idx_t MostRows(const QueryStages &query) {
+	auto &last = *query.stages.back();
+	idx_t read = 0;
+	for (auto &scan : last.scans) {
+		read += scan.Rows();
+	}
+	for (auto &input : last.inputs) {
+		read += input.stage.IsValid() ? query.Get(input.stage.GetIndex()).estimated_rows : 0;
+	}
+	return MaxValue(read, last.estimated_rows);
+}
+
+void TaskCopy::LimitTasks(const QueryStages &query) const {
+	auto &last = *query.stages.back();
+	idx_t width = 0;
+	for (auto &type : last.types) {
+		width += PlanColumns::Width(type);
+	}
+	auto rows = MostRows(query);
+	idx_t files = 0;
+	if (most_rows_of_file.IsValid()) {
+		files = rows / MaxValue<idx_t>(most_rows_of_file.GetIndex(), 1);
+	}
+	if (most_bytes_of_file.IsValid()) {
+		auto rows_of_file = MaxValue<idx_t>(most_bytes_of_file.GetIndex() / MaxValue<idx_t>(width, 1), 1);
+		files = MaxValue(files, rows / rows_of_file);
+	}
+	auto most = MaxValue<idx_t>(files, 1);
+	if (most < last.tasks) {
+		last.tasks = most;
+		last.reasons.push_back(StringUtil::Format("about %llu files of the size it asks for", most));
+	}
+}
+
+void TaskCopy::WriteRowsOf(QueryStages &query) const {
+	if (most_bytes_of_file.IsValid() || most_rows_of_file.IsValid()) {
+		LimitTasks(query);
+	}
+	auto &last = *query.stages.back();
 	auto rows = make_uniq<SelectStatement>();
 	rows->node = std::move(last.query);
 	auto select = make_uniq<SelectNode>();

@@ -9,9 +9,14 @@
 // folder, the tasks of the last stage write it: each task its own files, in a folder nobody reads
 // (publishing/output_folder.hpp); the session then gives them their names, once all tasks have ended.
 //
+// Rows of one partition of PARTITION_BY come to one task (StagePlanner::Plan), so that a hive folder has the files that
+// DuckDB alone would write and not some of every task. Of FILE_SIZE_BYTES and ROW_GROUPS_PER_FILE there are at most as
+// many tasks as files of that size, by DuckDB's estimate of the rows: more would write smaller files only.
+//
 // Sound because DuckDB promises no order between files of PER_THREAD_OUTPUT and PARTITION_BY, and where FILE_SIZE_BYTES
 // or ROW_GROUPS_PER_FILE number the files in the order of ORDER BY, the tasks of the last stage have consecutive ranges
-// of it: files are numbered task by task. Limit: a hive folder has a file of each task that has rows of it.
+// of it: files are numbered task by task. Limits: the last file of each task is smaller than asked for; where types
+// cannot be hashed (VARIANT, GEOMETRY), a hive folder has a file of each task that has rows of it.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -31,7 +36,7 @@ struct TaskCopy {
 	//! Why the session writes the files of this COPY itself; empty where the tasks can.
 	static string WhyNot(ClientContext &context, const LogicalCopyToFile &copy);
 	//! From now on the tasks of the last stage write their rows as files and return the list of these.
-	void WriteRowsOf(Stage &last) const;
+	void WriteRowsOf(QueryStages &query) const;
 
 	OutputTarget target;
 	FilenamePattern filename_pattern;
@@ -53,6 +58,11 @@ struct TaskCopy {
 private:
 	//! Options of the COPY that writes the files of a task.
 	string write;
+	//! Of FILE_SIZE_BYTES and ROW_GROUPS_PER_FILE, where they divide all rows.
+	optional_idx most_bytes_of_file;
+	optional_idx most_rows_of_file;
+
+	void LimitTasks(const QueryStages &query) const;
 };
 
 } // namespace merganser

@@ -83,6 +83,9 @@ Partitioning StagePlanner::CutJoin(Slot &op) {
 	if (!IsSelfContained(*op->children[0]) || !IsSelfContained(*op->children[1])) {
 		return OneTask(op, "a join inside a correlated subquery runs in one task");
 	}
+	if (needs->JoinsOneChunk(*op)) {
+		return OneTask(op, "joins so few rows in one task, in the order they come");
+	}
 	auto kind = KindOf(*op);
 	auto repeat_right = EveryRowMayGoToAllTasks(kind, true) && MayRepeat(*op->children[1]);
 	auto left = Cut(op->children[0]);

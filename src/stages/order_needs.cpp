@@ -31,6 +31,37 @@ bool GoesThroughLeftSide(LogicalOperator &op) {
 	return !IsJoinByHash(op) && !PropagatesBuildSide(op.Cast<LogicalJoin>().join_type);
 }
 
+idx_t EstimatedRows(ClientContext &context, LogicalOperator &op) {
+	return op.has_estimated_cardinality ? op.estimated_cardinality : op.EstimateCardinality(context);
+}
+
+//! As a scalar subquery has.
+bool HasOneRow(const LogicalOperator &op) {
+	switch (op.type) {
+	case LogicalOperatorType::LOGICAL_PROJECTION:
+		return HasOneRow(*op.children[0]);
+	case LogicalOperatorType::LOGICAL_AGGREGATE_AND_GROUP_BY:
+		return op.Cast<LogicalAggregate>().groups.empty();
+	default:
+		return op.type == LogicalOperatorType::LOGICAL_DUMMY_SCAN;
+	}
+}
+
+//! Whether a row of the left side may come out several times, or one of the right side without any.
+bool MixesRows(LogicalOperator &op) {
+	auto is_join =
+	    op.type == LogicalOperatorType::LOGICAL_ANY_JOIN || op.type == LogicalOperatorType::LOGICAL_COMPARISON_JOIN;
+	if (!is_join && op.type != LogicalOperatorType::LOGICAL_CROSS_PRODUCT) {
+		return false;
+	}
+	auto kind = is_join ? op.Cast<LogicalJoin>().join_type : JoinType::INNER;
+	if (PropagatesBuildSide(kind)) {
+		return true;
+	}
+	auto once = kind != JoinType::INNER && kind != JoinType::LEFT;
+	return !IsJoinByHash(op) && !once && !HasOneRow(*op.children[1]);
+}
+
 //! The order of the first input that has not its rows' own.
 OrderPreservationType First(const vector<OrderPreservationType> &children) {
 	for (auto child : children) {
@@ -110,10 +141,43 @@ OrderNeed NeedOfWindows(const LogicalOperator &op, OrderNeed need) {
 
 } // namespace
 
-OrderNeeds::OrderNeeds(ClientContext &context, LogicalOperator &plan)
-    : preserve_insertion_order(duckdb::Settings::Get<PreserveInsertionOrderSetting>(context)) {
-	FindFixed(plan);
-	FindNeeds(plan, OrderNeed::ROWS);
+OrderNeeds::OrderNeeds(ClientContext &context)
+    : context(context), preserve_insertion_order(duckdb::Settings::Get<PreserveInsertionOrderSetting>(context)) {
+}
+
+OrderNeeds::OrderNeeds(ClientContext &context, LogicalOperator &plan, bool sees_insertion_order) : OrderNeeds(context) {
+	auto is_sorted = FindFixed(plan) == OrderPreservationType::FIXED_ORDER;
+	FindNeeds(plan, is_sorted || sees_insertion_order ? OrderNeed::ROWS : OrderNeed::NONE,
+	          preserve_insertion_order && sees_insertion_order);
+}
+
+bool OrderNeeds::SkipsUnorderedRows(ClientContext &context, LogicalOperator &plan) {
+	OrderNeeds as_duckdb(context);
+	as_duckdb.keeps_branches = false;
+	as_duckdb.FindFixed(plan);
+	return as_duckdb.SkipsUnordered(plan);
+}
+
+bool OrderNeeds::SkipsUnordered(LogicalOperator &op) const {
+	if (op.type == LogicalOperatorType::LOGICAL_LIMIT &&
+	    op.Cast<LogicalLimit>().offset_val.Type() != LimitNodeType::UNSET && !IsFixed(fixed.at(op.children[0].get()))) {
+		return true;
+	}
+	for (auto &child : op.children) {
+		if (SkipsUnordered(*child)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool OrderNeeds::IsFixed(OrderPreservationType type) const {
+	return type == OrderPreservationType::FIXED_ORDER ||
+	       (preserve_insertion_order && type == OrderPreservationType::INSERTION_ORDER);
+}
+
+bool OrderNeeds::JoinsOneChunk(const LogicalOperator &op) const {
+	return joins_of_one_chunk.count(&op) > 0;
 }
 
 OrderNeed OrderNeeds::Of(const LogicalOperator &op) const {
@@ -161,7 +225,10 @@ OrderPreservationType OrderNeeds::FixedAbove(LogicalOperator &op, const vector<O
 	case LogicalOperatorType::LOGICAL_CROSS_PRODUCT:
 		return GoesThroughLeftSide(op) ? First(children) : OrderPreservationType::NO_ORDER;
 	case LogicalOperatorType::LOGICAL_UNION:
-		return op.Cast<LogicalSetOperation>().setop_all ? FixedByUnion(children) : OrderPreservationType::NO_ORDER;
+		if (!op.Cast<LogicalSetOperation>().setop_all) {
+			return OrderPreservationType::NO_ORDER;
+		}
+		return keeps_branches ? FixedByUnion(children) : First(children);
 	case LogicalOperatorType::LOGICAL_WINDOW:
 		return FixedByWindow(op, children);
 	case LogicalOperatorType::LOGICAL_MATERIALIZED_CTE:
@@ -187,11 +254,37 @@ OrderPreservationType OrderNeeds::FixedAbove(LogicalOperator &op, const vector<O
 	}
 }
 
-void OrderNeeds::FindNeeds(LogicalOperator &op, OrderNeed seen) {
-	auto kind = fixed[&op];
-	auto is_fixed = kind == OrderPreservationType::FIXED_ORDER ||
-	                (preserve_insertion_order && kind == OrderPreservationType::INSERTION_ORDER);
-	auto need = is_fixed ? seen : OrderNeed::NONE;
+//! Whether the rows below `op` show the order they come in. A sort shows that of ties only.
+bool OrderNeeds::IsShown(const LogicalOperator &op, bool shown) const {
+	switch (op.type) {
+	case LogicalOperatorType::LOGICAL_PROJECTION:
+	case LogicalOperatorType::LOGICAL_FILTER:
+	case LogicalOperatorType::LOGICAL_UNNEST:
+	case LogicalOperatorType::LOGICAL_UNION:
+	case LogicalOperatorType::LOGICAL_COMPARISON_JOIN:
+	case LogicalOperatorType::LOGICAL_ANY_JOIN:
+	case LogicalOperatorType::LOGICAL_CROSS_PRODUCT:
+		return shown;
+	case LogicalOperatorType::LOGICAL_LIMIT:
+		return preserve_insertion_order;
+	case LogicalOperatorType::LOGICAL_AGGREGATE_AND_GROUP_BY:
+		return preserve_insertion_order && AggregatesSeeOrder(op);
+	default:
+		return false;
+	}
+}
+
+bool OrderNeeds::FitsInOneChunk(LogicalOperator &join) const {
+	for (auto &side : join.children) {
+		if (EstimatedRows(context, *side) > STANDARD_VECTOR_SIZE) {
+			return false;
+		}
+	}
+	return true;
+}
+
+void OrderNeeds::FindNeeds(LogicalOperator &op, OrderNeed seen, bool shown) {
+	auto need = IsFixed(fixed[&op]) ? seen : OrderNeed::NONE;
 	needs[&op] = need;
 	if (op.type == LogicalOperatorType::LOGICAL_CTE_REF) {
 		auto &of_shared = needs_of_shared[op.Cast<LogicalCTERef>().cte_index.index];
@@ -199,12 +292,17 @@ void OrderNeeds::FindNeeds(LogicalOperator &op, OrderNeed seen) {
 		return;
 	}
 	if (op.type == LogicalOperatorType::LOGICAL_MATERIALIZED_CTE) {
-		FindNeeds(*op.children[1], need);
-		FindNeeds(*op.children[0], needs_of_shared[op.Cast<LogicalCTE>().table_index.index]);
+		FindNeeds(*op.children[1], need, shown);
+		FindNeeds(*op.children[0], needs_of_shared[op.Cast<LogicalCTE>().table_index.index], false);
 		return;
 	}
+	auto of_child = NeedOfChild(op, need);
+	if (shown && MixesRows(op) && FitsInOneChunk(op)) {
+		joins_of_one_chunk.insert(&op);
+		of_child = OrderNeed::STREAM;
+	}
 	for (auto &child : op.children) {
-		FindNeeds(*child, NeedOfChild(op, need));
+		FindNeeds(*child, of_child, IsShown(op, shown));
 	}
 }
 

@@ -34,13 +34,17 @@ string List(const vector<Value> &files, const string &variable) {
 	return "[" + StringUtil::Join(result, ", ") + "]";
 }
 
-//! Where a slice begins in `file`, moved to the start of a row group where that is fine enough.
-idx_t CutPoint(idx_t position, const SlicedScan::File &file, bool at_row_groups) {
-	if (!at_row_groups || file.row_groups == 0 || position >= file.size) {
+//! Where a slice begins in `file`, moved to the start of a row group where there are many, or one is no more than the
+//! rows of a slice: two tasks that share a row group both read it.
+idx_t CutPoint(idx_t position, const SlicedScan::File &file, bool many_row_groups, idx_t rows_of_slice) {
+	if (file.row_groups == 0 || position >= file.size) {
 		return MinValue(position, file.size);
 	}
 	auto group =
 	    file.group_rows > 0 ? file.group_rows : MaxValue<idx_t>((file.size + file.row_groups - 1) / file.row_groups, 1);
+	if (!many_row_groups && group > rows_of_slice) {
+		return position;
+	}
 	return MinValue((position + group / 2) / group * group, file.size);
 }
 
@@ -91,14 +95,14 @@ vector<SlicedScan::Piece> SlicedScan::Pieces(const Shares &shares, idx_t of) con
 	for (auto &file : files) {
 		row_groups += file.row_groups;
 	}
-	auto at_row_groups = row_groups >= 2 * of;
+	auto many = row_groups >= 2 * of;
 	auto first = size * shares.first / of;
 	auto last = size * shares.last / of;
 	vector<Piece> result;
 	idx_t before = 0;
 	for (auto &file : files) {
-		auto start = CutPoint(first > before ? first - before : 0, file, at_row_groups);
-		auto end = last > before ? CutPoint(last - before, file, at_row_groups) : 0;
+		auto start = CutPoint(first > before ? first - before : 0, file, many, size / of);
+		auto end = last > before ? CutPoint(last - before, file, many, size / of) : 0;
 		if (whole_files) {
 			start = 0;
 			end = before >= first && before < last ? file.size : 0;

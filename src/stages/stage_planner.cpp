@@ -23,7 +23,8 @@ StagePlanner::StagePlanner(ClientContext &context, Binder &binder)
       send_bytes(Settings::SendMaxBytes(context)) {
 }
 
-unique_ptr<QueryStages> StagePlanner::Plan(unique_ptr<LogicalOperator> plan, string &reason) {
+unique_ptr<QueryStages> StagePlanner::Plan(unique_ptr<LogicalOperator> plan, string &reason,
+                                           const vector<idx_t> &partition_by) {
 	result = make_uniq<QueryStages>();
 	reason = SessionFunctions::WhyNot(context, *plan);
 	if (!reason.empty()) {
@@ -32,7 +33,7 @@ unique_ptr<QueryStages> StagePlanner::Plan(unique_ptr<LogicalOperator> plan, str
 	ConstantArguments::Restore(context, *plan);
 	plan->ResolveOperatorTypes();
 	root = plan;
-	needs = make_uniq<OrderNeeds>(context, *plan);
+	needs = make_uniq<OrderNeeds>(context, *plan, partition_by.empty());
 	auto delivered = Cut(plan);
 	if (delivered.IsOneTask() && result->stages.empty()) {
 		reason =
@@ -45,6 +46,7 @@ unique_ptr<QueryStages> StagePlanner::Plan(unique_ptr<LogicalOperator> plan, str
 			                   input_bytes, distribute_bytes);
 		return nullptr;
 	}
+	delivered = BringTogether(plan, std::move(delivered), partition_by);
 	AddStage(std::move(plan), delivered, {}, 1, "returns the rows of the query");
 	StageRepeatability::Mark(context, *result);
 	return std::move(result);
@@ -196,6 +198,23 @@ Partitioning StagePlanner::Hash(Slot &op, const Partitioning &delivered, vector<
 		return {Distribution::SPLIT, {}};
 	}
 	return {Distribution::HASHED, std::move(columns)};
+}
+
+Partitioning StagePlanner::BringTogether(Slot &op, Partitioning delivered, const vector<idx_t> &columns) {
+	op->ResolveOperatorTypes();
+	auto all = PlanColumns::All(*op);
+	vector<unique_ptr<Expression>> keys;
+	for (auto column : columns) {
+		keys.push_back(std::move(all[column]));
+	}
+	if (!PlanColumns::CanHash(keys) || KeepsTogether(*op, delivered, PlanColumns::Plain(keys))) {
+		return delivered;
+	}
+	if (needs->Of(*op) != OrderNeed::NONE) {
+		// Several threads of a task would write what they read in any order.
+		needs->Set(*op, OrderNeed::STREAM);
+	}
+	return Hash(op, delivered, std::move(keys), "rows of a partition to the task that writes its files");
 }
 
 void StagePlanner::Exchange(Slot &op, const Partitioning &delivered, vector<unique_ptr<Expression>> keys, ReadMode mode,

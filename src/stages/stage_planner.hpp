@@ -47,8 +47,10 @@ public:
 	StagePlanner(ClientContext &context, Binder &binder);
 
 	//! Cuts `plan` into stages; `plan` is consumed. Returns none, with the reason, where it cannot run in several
-	//! tasks.
-	unique_ptr<QueryStages> Plan(unique_ptr<LogicalOperator> plan, string &reason);
+	//! tasks. A COPY with PARTITION_BY sees no order of rows but that of an ORDER BY; those that agree on its columns
+	//! come to one task of the last stage, where they can be hashed.
+	unique_ptr<QueryStages> Plan(unique_ptr<LogicalOperator> plan, string &reason,
+	                             const vector<idx_t> &partition_by = {});
 
 	//! The plans of the rows the session must send, in the order of QueryStages::sent.
 	vector<unique_ptr<LogicalOperator>> TakeSentPlans();
@@ -148,6 +150,8 @@ private:
 	void Gather(Slot &op, const Partitioning &delivered, const string &reason);
 	Partitioning Hash(Slot &op, const Partitioning &delivered, vector<unique_ptr<Expression>> keys,
 	                  const string &reason);
+	//! Brings rows that agree on these columns of `op` into one task.
+	Partitioning BringTogether(Slot &op, Partitioning delivered, const vector<idx_t> &columns);
 	Stage &AddStage(Slot op, const Partitioning &delivered, vector<unique_ptr<Expression>> keys, idx_t partitions,
 	                const string &reason);
 	//! `op` with the keys that are none of its columns behind them; tells where each key stands.

@@ -91,7 +91,77 @@ def test_rows_and_columns_are_those_of_duckdb(staged, out, suffix, option):
     assert rows_of(staged, out, suffix, READ[suffix]) == rows_of(staged, expected, suffix, READ[suffix])
     described = [alone(staged, f"DESCRIBE FROM {READ[suffix]}('{of}/**/*.{suffix}')") for of in (out, expected)]
     assert described[0] == described[1]
-    assert len(data_files(out)) > 4
+    if "PARTITION_BY" in option:
+        assert set(data_files(out)) - {MANIFEST} == set(data_files(expected))
+    else:
+        assert len(data_files(out)) > 4
+
+
+def test_each_partition_is_written_by_one_task(staged, out):
+    rows = "SELECT i, i % 40 AS p, i % 3 AS q FROM t"
+    statement = copy(rows, out, "FORMAT parquet, PARTITION_BY (p, q)")
+    *_, written = stages(staged, statement)
+    assert "rows of a partition to the task that writes its files" in stages(staged, statement)[-2][2]
+    assert written[:2] == (4, "files")
+    staged.execute(statement)
+    assert merganser.last_query()["stages"][-1]["tasks"] == 4
+    expected = out.with_name("alone")
+    alone(staged, copy(rows, expected, "FORMAT parquet, PARTITION_BY (p, q)"))
+    assert set(data_files(out)) - {MANIFEST} == set(data_files(expected))
+    assert len(data_files(expected)) == 120
+    assert rows_of(staged, out, "parquet") == rows_of(staged, expected, "parquet")
+
+
+def test_rows_that_lie_by_partition_are_not_exchanged_again(staged, out):
+    rows = "SELECT p, row_number() OVER (PARTITION BY p ORDER BY i) AS n FROM (SELECT i, i % 40 AS p FROM t)"
+    statement = copy(rows, out, "FORMAT parquet, PARTITION_BY (p)")
+    assert "rows of a partition" not in "".join(reason for *_, reason in stages(staged, statement))
+    assert stages(staged, statement)[-1][:2] == (4, "files")
+    staged.execute(statement)
+    expected = out.with_name("alone")
+    alone(staged, copy(rows, expected, "FORMAT parquet, PARTITION_BY (p)"))
+    assert set(data_files(out)) - {MANIFEST} == set(data_files(expected))
+    assert rows_of(staged, out, "parquet") == rows_of(staged, expected, "parquet")
+
+
+def test_a_partition_keeps_the_order_of_order_by(staged, out):
+    staged.execute("SET merganser_broadcast_max_bytes = 0")
+    rows = "SELECT (i * 7919) % 10007 AS v, i % 3 AS g FROM t ORDER BY v"
+    statement = copy(rows, out, "FORMAT parquet, PARTITION_BY (g)")
+    assert stages(staged, statement)[-1][:2] == (4, "files")
+    staged.execute(statement)
+    for g in range(3):
+        [(written,)] = alone(staged, f"SELECT list(v) FROM '{out}/g={g}/data_0.parquet'")
+        assert len(written) > 3000
+        assert written == sorted(written)
+
+
+@pytest.mark.parametrize(
+    "options, tasks, files",
+    [
+        ("FILE_SIZE_BYTES '100MB'", 1, 1),
+        ("ROW_GROUP_SIZE 2048, ROW_GROUPS_PER_FILE 2", 2, None),
+        ("ROW_GROUP_SIZE 2048, ROW_GROUPS_PER_FILE 1", 4, None),
+        ("PER_THREAD_OUTPUT, FILE_SIZE_BYTES '100MB'", 4, None),
+    ],
+)
+def test_no_more_tasks_than_files_of_the_size_that_is_asked_for(staged, out, options, tasks, files):
+    statement = copy("SELECT i FROM t", out, f"FORMAT parquet, {options}")
+    written = stages(staged, statement)[-1]
+    assert written[:2] == (tasks, "files")
+    assert ("files of the size it asks for" in written[2]) == (tasks < 4)
+    staged.execute(statement)
+    assert merganser.last_query()["stages"][-1]["tasks"] == tasks
+    assert files is None or len(data_files(out)) == files + 1
+    assert rows_of(staged, out, "parquet") == sorted([(i,) for i in range(10000)], key=repr)
+
+
+def test_the_session_writes_full_row_groups_whatever_the_tasks_have(staged, out):
+    statement = copy("SELECT i, i + 1 FROM t WHERE i < 9000", out, "FORMAT parquet, ROW_GROUP_SIZE 2048")
+    assert stages(staged, statement)[-1][0] == 4
+    staged.execute(statement)
+    groups = f"SELECT list(row_group_num_rows ORDER BY row_group_id) FROM parquet_metadata('{out}') WHERE column_id = 0"
+    assert alone(staged, groups) == [([2048, 2048, 2048, 2048, 808],)]
 
 
 def test_manifest(staged, out):
@@ -124,7 +194,7 @@ def test_names_and_options_of_the_format_reach_the_files(staged, out):
     options = """FORMAT parquet, PARTITION_BY ("p q"), WRITE_PARTITION_COLUMNS, COMPRESSION zstd, ROW_GROUP_SIZE 2048,
         FILENAME_PATTERN 'part_{i}', FILE_EXTENSION 'pq', KV_METADATA {author: 'us'}"""
     staged.execute(copy(rows, out, options))
-    assert {path.name for path in out.glob("*/*.pq")} >= {"part_0.pq", "part_1.pq", "part_2.pq", "part_3.pq"}
+    assert {path.name for path in out.glob("*/*.pq")} == {"part_0.pq"}
     files = f"'{out}/**/*.pq'"
     assert alone(staged, f"SELECT DISTINCT compression FROM parquet_metadata({files})") == [("ZSTD",)]
     assert alone(staged, f"SELECT max(row_group_num_rows) <= 2048 FROM parquet_metadata({files})") == [(True,)]

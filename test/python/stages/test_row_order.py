@@ -201,3 +201,85 @@ def test_joins_without_an_equality_keep_the_order_of_their_left_side(staged, pla
     ):
         assert most_tasks(staged, query) > 1
         assert rows(staged, query) == plain.execute(query).fetchall()
+
+
+FEW = """
+SELECT * FROM c FULL JOIN d USING (i)
+SELECT * FROM c FULL JOIN none USING (i)
+SELECT * FROM c JOIN d ON (c.v = 1 AND d.v = 3) OR (c.v = 3 AND d.v = 1)
+SELECT * FROM c LEFT JOIN d ON (c.v = 1 AND d.v = 3) OR (c.v = 3 AND d.v = 1)
+SELECT * FROM c, d WHERE c.i < d.i + 2
+SELECT c.i, d.i FROM c, d LIMIT 5 OFFSET 20
+SELECT list(c.i), list(d.i) FROM c FULL JOIN d USING (i)
+SELECT c.i + 1 AS n, d.v FROM c FULL JOIN d USING (i) WHERE coalesce(c.i, d.i) <> 3 UNION ALL SELECT -1, -1
+"""
+
+
+@pytest.mark.parametrize("query", queries(FEW))
+def test_joins_of_few_rows_come_as_duckdb_joins_one_chunk(staged, plain, query):
+    for connection in (staged, plain):
+        connection.execute("CREATE OR REPLACE TABLE c AS SELECT i, i % 4 AS v FROM range(9) r(i)")
+        connection.execute("CREATE OR REPLACE TABLE d AS SELECT i + 3 AS i, i % 5 AS v FROM range(8) r(i)")
+        connection.execute("CREATE OR REPLACE VIEW none AS SELECT * FROM d WHERE rowid > 100")
+    assert "joins so few rows in one task, in the order they come" in reasons(staged, query)
+    assert rows(staged, query) == plain.execute(query).fetchall()
+
+
+def test_joins_whose_order_nothing_shows_are_divided(staged, plain):
+    for query in (
+        "SELECT * FROM (SELECT i FROM a) FULL JOIN b USING (i) ORDER BY ALL",
+        "SELECT count(*), sum(a.i + b.i) FROM a FULL JOIN b USING (i)",
+        "SELECT s.i FROM s FULL JOIN a ON s.i = a.i",  # more than a vector
+        "SELECT i, (SELECT count(*) FROM b) AS n FROM a",
+    ):
+        assert "joins so few rows" not in reasons(staged, query)
+        assert most_tasks(staged, query) > 1
+        assert sorted(rows(staged, query), key=repr) == sorted(plain.execute(query).fetchall(), key=repr)
+
+
+UNORDERED = """
+SELECT i % 3 AS g, count(*) AS n FROM a GROUP BY g OFFSET 1
+SELECT i % 3 AS g, count(*) AS n FROM a GROUP BY g LIMIT 2 OFFSET 1
+SELECT sum(g) FROM (SELECT DISTINCT i % 3 AS g FROM a OFFSET 1)
+SELECT a.i FROM a JOIN b ON a.i = -b.i OFFSET 7
+(SELECT i % 3 AS g FROM a GROUP BY g) UNION ALL SELECT 5 OFFSET 1
+"""
+ORDERED = """
+SELECT i FROM a LIMIT 3 OFFSET 7
+SELECT i % 3 AS g, count(*) AS n FROM a GROUP BY g LIMIT 2
+SELECT i % 3 AS g, count(*) AS n FROM a GROUP BY g ORDER BY g OFFSET 1
+SELECT i FROM a UNION ALL SELECT i FROM b OFFSET 7
+"""
+
+
+@pytest.fixture
+def warned(staged):
+    staged.execute("CALL enable_logging(level = 'warning')")
+    yield staged
+    staged.execute("SET merganser_runner = ''; RESET warnings_as_errors")
+    staged.execute("CALL disable_logging(); CALL truncate_duckdb_logs()")
+
+
+def warnings_of(connection, query: str, runner: str) -> int:
+    connection.execute("CALL truncate_duckdb_logs()")
+    connection.execute(f"SET merganser_runner = '{runner}'")
+    connection.execute(query).fetchall()
+    connection.execute("SET merganser_runner = ''")
+    count = "SELECT count(*) FROM duckdb_logs WHERE message LIKE 'OFFSET is applied%row order is not guaranteed%'"
+    return connection.execute(count).fetchall()[0][0]
+
+
+@pytest.mark.parametrize("query", queries(UNORDERED) + queries(ORDERED))
+def test_an_offset_over_rows_without_an_order_is_warned_of(warned, query):
+    assert most_tasks(warned, query) > 1
+    due = int(query in queries(UNORDERED))
+    assert warnings_of(warned, query, "") == due
+    assert warnings_of(warned, query, "local") == due
+
+
+def test_warnings_as_errors(warned):
+    query = queries(UNORDERED)[0]
+    warned.execute("SET warnings_as_errors = true; SET merganser_runner = 'local'")
+    with pytest.raises(duckdb.InvalidInputException, match="row order is not guaranteed"):
+        warned.execute(query)
+    assert len(warned.execute(queries(ORDERED)[0]).fetchall()) == 3
