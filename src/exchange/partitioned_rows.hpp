@@ -11,8 +11,8 @@
 // hash table. Without keys rows keep their order, and blocks are cut by the number of rows alone;
 // SpreadBlocks of the file then gives each partition a contiguous share. So the same rows in the same order make the
 // same shares. Blocks are full where there are enough of them for all partitions, so that tasks work on DuckDB's own
-// vectors; only the first few are cut into pieces where there are not. Rows that come with the number of their partition
-// go there.
+// vectors; only the first few are cut into pieces where there are not. Rows that come with the number of their
+// partition go there.
 //
 // Memory: taken from DuckDB's buffer manager, so memory_limit counts it. What is collected has a block for each
 // partition that has been met, of 2048 rows or, where there are so many partitions that all blocks together would be

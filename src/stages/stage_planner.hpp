@@ -16,8 +16,8 @@
 //   ORDER BY       one range of the sort key for each task, by a sample; few rows in one task
 //   everything else   all rows gathered in one task, with the reason
 //
-// Which rows must come in which order is found before (order_needs.hpp). Each Cut… tells the order its rows come in; a
-// piece whose order is needed and not kept is an error, so that DuckDB runs the query alone:
+// Which rows must come in which order is found before (order_needs.hpp). Each Cut… tells the order its rows come in;
+// a piece whose order is needed and not kept is an error, so that DuckDB runs the query alone:
 //   a scan, an exchange of rows without a key, a shared query   each share has the rows behind those of the one before
 //   UNION ALL      each branch has shares of its own, behind those of the branch before it
 //   hashed rows    come in their order in each task: enough for an aggregate by the keys

@@ -5,8 +5,8 @@
 //
 // What one column has at the points of a grid of times, from the values it has at other times:
 //   Add(rows, times);   KnownUpTo(last);   Fill(point, output, column)   for points that rise;   Clear()
-// It keeps its values that are not NULL with their times, from the last one at or before the point filled last on. Equal
-// times are one value, the last.
+// It keeps its values that are not NULL with their times, from the last one at or before the point filled last on.
+// Equal times are one value, the last.
 //===----------------------------------------------------------------------===//
 
 #pragma once

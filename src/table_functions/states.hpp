@@ -3,9 +3,9 @@
 //
 // table_functions/states.hpp
 //
-// STATES(DATA [PARTITION BY ...] ORDER BY time, TIMECOL => 'time', COL, MAX_GAP, IGNORE_NULL => true): how long a column
-// kept each of its values, one row a stretch of rows with the same value.
-//   SELECT state, sum(state_end - state_start)
+// STATES(DATA [PARTITION BY ...] ORDER BY time, TIMECOL => 'time', COL, MAX_GAP, IGNORE_NULL => true): how long a
+// column kept each of its values, one row a stretch of rows with the same value.
+//   SELECT state, sum(epoch(state_end - state_start)) AS seconds
 //   FROM STATES(DATA => TABLE(machine) PARTITION BY device ORDER BY time, COL => 'state') GROUP BY state
 // Output: the partition columns; COL, the value; state_start, the time of the stretch's first row; state_end, the time
 // of the row that has another value, so that stretches adjoin, or of the stretch's own last row where none follows;
