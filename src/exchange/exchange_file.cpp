@@ -36,7 +36,7 @@ string Origin(const string &path) {
 	return StringUtil::Join(vector<string>(first, parts.end()), "/");
 }
 
-unique_ptr<FileHandle> Open(FileSystem &file_system, const string &path, FileOpenFlags flags) {
+unique_ptr<FileHandle> Open(FileSystem &file_system, const string &path, const FileOpenFlags &flags) {
 	try {
 		return file_system.OpenFile(path, flags);
 	} catch (const IOException &exception) {

@@ -26,8 +26,8 @@ void Scan(ClientContext &context, TableFunctionInput &input, DataChunk &output) 
 
 } // namespace
 
-TableFunction ListedRows::Function(const char *name, vector<LogicalType> arguments, table_function_bind_t bind) {
-	return TableFunction(name, std::move(arguments), Scan, bind, Initialize);
+TableFunction ListedRows::Function(const char *name, const vector<LogicalType> &arguments, table_function_bind_t bind) {
+	return TableFunction(name, arguments, Scan, bind, Initialize);
 }
 
 } // namespace merganser

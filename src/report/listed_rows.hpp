@@ -21,7 +21,7 @@ struct ListedRows : public TableFunctionData {
 	vector<vector<Value>> rows;
 
 	//! A table function of these arguments, whose `bind` returns ListedRows.
-	static TableFunction Function(const char *name, vector<LogicalType> arguments, table_function_bind_t bind);
+	static TableFunction Function(const char *name, const vector<LogicalType> &arguments, table_function_bind_t bind);
 };
 
 } // namespace merganser
