@@ -11,7 +11,8 @@
 //                                      WITHIN => 1h) GROUP BY steps
 // STEPS: BOOLEAN columns, one a step, true in rows that are this step. A chain is a row of the first step, a later row
 // of the second, and so on, other rows in between or not; its last row comes at most WITHIN after its first. Rows
-// follow each other as ORDER BY says, so rows with equal times may be steps of one chain, and one row never is two of them.
+// follow each other as ORDER BY says, so rows with equal times may be steps of one chain, and one row never is two of
+// them.
 // Output: one row a partition: the partition columns, steps INTEGER, the length of its longest chain, from 0 to the
 // number of STEPS, and for every step a column of its name: the time of the step in the longest chain, NULL from the
 // first step it does not reach. Of several, it is the chain complete first, and of these the one that begins last.

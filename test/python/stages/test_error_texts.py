@@ -39,7 +39,7 @@ SELECT chr(-number::INT) FROM r
 SELECT json_extract(word, '$.a') FROM r
 SELECT date_part(word, DATE '2020-01-01') FROM r
 SELECT sum(word::INT) FROM r GROUP BY number
-SELECT a.word::UUID FROM r a JOIN r b ON a.number <> b.zero
+SELECT max(a.word::UUID) FROM r a JOIN r b ON a.number <> b.zero
 SELECT count(*) FROM r WHERE word::INT > 3
 SELECT (SELECT unnest([number, 2])) FROM r
 """
