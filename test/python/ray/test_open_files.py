@@ -16,7 +16,8 @@ from merganser.ray.worker import ExchangeFile, Task, Worker
 
 class Here(Worker):
     def __init__(self, folder):
-        self.host, self.folder, self.lock, self.fetching = "here", Path(folder), threading.Lock(), {}
+        self.host, self.path, self.lock, self.fetching = "here", Path(folder), threading.Lock(), {}
+        self.cancelled = set()
 
 worker = Here(sys.argv[1])
 path = f"{sys.argv[1]}/file"
@@ -24,7 +25,7 @@ connection = merganser.connect()
 connection.execute(f"COPY (FROM range(10)) TO '{path}' (FORMAT merganser_exchange)")
 worker.query_folder("q").joinpath("fetched").mkdir(parents=True)
 task = Task(query="q", stage=1, task=0, attempt=0, sql=[], inputs={}, target="", partitions=1, settings={},
-            extensions=[], secrets=(), databases=[], lists={}, max_exchange_bytes=0, fetch=True)
+            extensions=[], secrets=(), databases=[], lists={}, max_exchange_bytes=0, fetch=True, marker=None)
 read, fetch = (lambda: Worker.read(worker, path, 0, 1)), (lambda: worker.fetch(task, ExchangeFile(path, 1, 1)))
 scan = lambda: connection.execute(f"FROM merganser_exchange(['{path}'])")
 other = lambda: connection.execute(f"FROM read_csv('{path}')")
