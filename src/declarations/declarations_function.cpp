@@ -2,6 +2,7 @@
 
 #include "declarations/declaration_store.hpp"
 #include "declarations/session_declarations.hpp"
+#include "listed_rows.hpp"
 
 #include "duckdb/catalog/catalog.hpp"
 #include "duckdb/catalog/catalog_entry/schema_catalog_entry.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 struct DeclarationsState : public GlobalTableFunctionState {
 	vector<vector<Value>> rows;
-	idx_t offset = 0;
+	idx_t next = 0;
 };
 
 unique_ptr<FunctionData> BindDeclarations(ClientContext &context, TableFunctionBindInput &input,
@@ -183,12 +184,7 @@ unique_ptr<GlobalTableFunctionState> InitDeclarations(ClientContext &context, Ta
 
 void ListDeclarations(ClientContext &context, TableFunctionInput &input, DataChunk &output) {
 	auto &state = input.global_state->Cast<DeclarationsState>();
-	for (idx_t count = 0; count < STANDARD_VECTOR_SIZE && state.offset < state.rows.size(); count++) {
-		auto &row = state.rows[state.offset++];
-		for (idx_t column = 0; column < row.size(); column++) {
-			output.data[column].Append(row[column]);
-		}
-	}
+	ListedRows::Emit(state.rows, state.next, output);
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #include "declarations/declaration_store.hpp"
 #include "declarations/query_in_statement.hpp"
 #include "declarations/verification_query.hpp"
+#include "listed_rows.hpp"
 
 #include "duckdb/catalog/catalog.hpp"
 #include "duckdb/main/attached_database.hpp"
@@ -230,13 +231,7 @@ void Verify(ClientContext &context, TableFunctionInput &input, DataChunk &output
 		Verification(context, input.bind_data->Cast<VerifyData>(), state).Run();
 		state.verified = true;
 	}
-	idx_t count = 0;
-	for (; count < STANDARD_VECTOR_SIZE && state.next < state.rows.size(); count++, state.next++) {
-		for (idx_t column = 0; column < output.ColumnCount(); column++) {
-			output.data[column].Append(state.rows[state.next][column]);
-		}
-	}
-	output.SetChildCardinality(count);
+	ListedRows::Emit(state.rows, state.next, output);
 }
 
 double Progress(ClientContext &context, const FunctionData *data, const GlobalTableFunctionState *global_state) {

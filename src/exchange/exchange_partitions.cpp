@@ -2,27 +2,22 @@
 
 #include "exchange/exchange_file.hpp"
 #include "exchange/exchange_scan.hpp"
+#include "listed_rows.hpp"
 
-#include "duckdb/function/table_function.hpp"
 #include "duckdb/main/extension/extension_loader.hpp"
 
 namespace merganser {
 
 namespace {
 
-struct PartitionsData : public TableFunctionData {
-	vector<PartitionSize> sizes;
-};
-
-struct PartitionsState : public GlobalTableFunctionState {
-	idx_t next = 0;
-};
-
 unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &input, vector<LogicalType> &types,
                               vector<Identifier> &names) {
-	auto result = make_uniq<PartitionsData>();
+	auto result = make_uniq<ListedRows>();
 	auto files = ExchangeScan::FileList(input.inputs[0], ExchangePartitions::NAME);
-	result->sizes = ExchangeFiles::Of(FileSystem::GetFileSystem(context), files).partitions;
+	for (auto &size : ExchangeFiles::Of(FileSystem::GetFileSystem(context), files).partitions) {
+		result->rows.push_back(
+		    {Value::UBIGINT(result->rows.size()), Value::UBIGINT(size.rows), Value::UBIGINT(size.bytes)});
+	}
 	for (auto name : {"partition", "rows", "bytes"}) {
 		names.emplace_back(name);
 		types.push_back(LogicalType::UBIGINT);
@@ -30,27 +25,10 @@ unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &in
 	return std::move(result);
 }
 
-unique_ptr<GlobalTableFunctionState> Initialize(ClientContext &context, TableFunctionInitInput &input) {
-	return make_uniq<PartitionsState>();
-}
-
-void Scan(ClientContext &context, TableFunctionInput &input, DataChunk &output) {
-	auto &sizes = input.bind_data->Cast<PartitionsData>().sizes;
-	auto &next = input.global_state->Cast<PartitionsState>().next;
-	idx_t count = 0;
-	for (; next < sizes.size() && count < STANDARD_VECTOR_SIZE; next++, count++) {
-		output.data[0].Append(Value::UBIGINT(next));
-		output.data[1].Append(Value::UBIGINT(sizes[next].rows));
-		output.data[2].Append(Value::UBIGINT(sizes[next].bytes));
-	}
-	output.SetChildCardinality(count);
-}
-
 } // namespace
 
 void ExchangePartitions::Register(ExtensionLoader &loader) {
-	TableFunction function(NAME, {LogicalType::LIST(LogicalType::VARCHAR)}, Scan, Bind, Initialize);
-	loader.RegisterFunction(function);
+	loader.RegisterFunction(ListedRows::Function(NAME, {LogicalType::LIST(LogicalType::VARCHAR)}, Bind));
 }
 
 } // namespace merganser

@@ -2,6 +2,7 @@
 
 #include "declarations/query_in_statement.hpp"
 #include "declarations/verification_query.hpp"
+#include "listed_rows.hpp"
 #include "report/advice.hpp"
 
 #include "duckdb/common/file_system.hpp"
@@ -197,13 +198,7 @@ void Execute(ClientContext &context, TableFunctionInput &input, DataChunk &outpu
 		}
 		state.made = true;
 	}
-	idx_t count = 0;
-	for (; count < STANDARD_VECTOR_SIZE && state.next < state.rows.size(); count++, state.next++) {
-		for (idx_t column = 0; column < output.ColumnCount(); column++) {
-			output.data[column].Append(state.rows[state.next][column]);
-		}
-	}
-	output.SetChildCardinality(count);
+	ListedRows::Emit(state.rows, state.next, output);
 }
 
 } // namespace

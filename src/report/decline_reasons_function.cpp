@@ -2,7 +2,7 @@
 
 #include "late_materialization/decline_reason.hpp"
 #include "late_materialization/late_materialization.hpp"
-#include "report/listed_rows.hpp"
+#include "listed_rows.hpp"
 
 #include "duckdb/main/extension/extension_loader.hpp"
 

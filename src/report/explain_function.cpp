@@ -1,7 +1,7 @@
 #include "report/explain_function.hpp"
 
 #include "decision_log.hpp"
-#include "report/listed_rows.hpp"
+#include "listed_rows.hpp"
 #include "report/statement_to_plan.hpp"
 
 #include "duckdb/main/client_context.hpp"

@@ -1,6 +1,6 @@
 #include "report/stages_function.hpp"
 
-#include "report/listed_rows.hpp"
+#include "listed_rows.hpp"
 #include "report/statement_to_plan.hpp"
 #include "runners/run_in_stages.hpp"
 #include "runners/staged_query.hpp"

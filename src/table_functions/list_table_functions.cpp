@@ -1,17 +1,13 @@
 #include "table_functions/list_table_functions.hpp"
 
+#include "listed_rows.hpp"
 #include "table_functions/table_function_registry.hpp"
 
-#include "duckdb/function/table_function.hpp"
 #include "duckdb/main/extension/extension_loader.hpp"
 
 namespace merganser {
 
 namespace {
-
-struct ListState : public GlobalTableFunctionState {
-	idx_t next = 0;
-};
 
 LogicalType ParameterType() {
 	child_list_t<LogicalType> fields;
@@ -21,18 +17,6 @@ LogicalType ParameterType() {
 	fields.emplace_back("default_value", LogicalType::VARCHAR);
 	fields.emplace_back("allowed", LogicalType::VARCHAR);
 	return LogicalType::STRUCT(std::move(fields));
-}
-
-unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &input, vector<LogicalType> &types,
-                              vector<Identifier> &names) {
-	names = {"name", "description", "semantics", "parameters", "output", "preserves_order", "splittable"};
-	types = {LogicalType::VARCHAR, LogicalType::VARCHAR, LogicalType::VARCHAR, LogicalType::LIST(ParameterType()),
-	         LogicalType::VARCHAR, LogicalType::BOOLEAN, LogicalType::BOOLEAN};
-	return nullptr;
-}
-
-unique_ptr<GlobalTableFunctionState> Init(ClientContext &context, TableFunctionInitInput &input) {
-	return make_uniq<ListState>();
 }
 
 Value Allowed(const ParameterDefinition &parameter) {
@@ -63,27 +47,25 @@ Value Parameters(const TableFunctionDefinition &function) {
 	return Value::LIST(ParameterType(), std::move(result));
 }
 
-void Execute(ClientContext &context, TableFunctionInput &input, DataChunk &output) {
-	auto &state = input.global_state->Cast<ListState>();
-	auto &functions = TableFunctionRegistry::Functions();
-	idx_t row = 0;
-	for (; state.next < functions.size() && row < STANDARD_VECTOR_SIZE; state.next++, row++) {
-		auto &function = *functions[state.next];
-		output.data[0].Append(Value(function.name));
-		output.data[1].Append(Value(function.description));
-		output.data[2].Append(Value(function.semantics == TableSemantics::ROW ? "row" : "set"));
-		output.data[3].Append(Parameters(function));
-		output.data[4].Append(Value(function.pass_through ? "pass_through" : "own_rows"));
-		output.data[5].Append(Value::BOOLEAN(function.preserves_order));
-		output.data[6].Append(Value::BOOLEAN(function.splittable));
+unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &input, vector<LogicalType> &types,
+                              vector<Identifier> &names) {
+	names = {"name", "description", "semantics", "parameters", "output", "preserves_order", "splittable"};
+	types = {LogicalType::VARCHAR, LogicalType::VARCHAR, LogicalType::VARCHAR, LogicalType::LIST(ParameterType()),
+	         LogicalType::VARCHAR, LogicalType::BOOLEAN, LogicalType::BOOLEAN};
+	auto result = make_uniq<ListedRows>();
+	for (auto &function : TableFunctionRegistry::Functions()) {
+		result->rows.push_back({Value(function->name), Value(function->description),
+		                        Value(function->semantics == TableSemantics::ROW ? "row" : "set"),
+		                        Parameters(*function), Value(function->pass_through ? "pass_through" : "own_rows"),
+		                        Value::BOOLEAN(function->preserves_order), Value::BOOLEAN(function->splittable)});
 	}
-	output.CheckCardinality(row);
+	return std::move(result);
 }
 
 } // namespace
 
 void ListTableFunctions::Register(ExtensionLoader &loader) {
-	loader.RegisterFunction(TableFunction("merganser_table_functions", {}, Execute, Bind, Init));
+	loader.RegisterFunction(ListedRows::Function("merganser_table_functions", {}, Bind));
 }
 
 } // namespace merganser

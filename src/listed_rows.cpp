@@ -1,4 +1,4 @@
-#include "report/listed_rows.hpp"
+#include "listed_rows.hpp"
 
 namespace merganser {
 
@@ -13,8 +13,16 @@ unique_ptr<GlobalTableFunctionState> Initialize(ClientContext &context, TableFun
 }
 
 void Scan(ClientContext &context, TableFunctionInput &input, DataChunk &output) {
-	auto &rows = input.bind_data->Cast<ListedRows>().rows;
-	auto &next = input.global_state->Cast<Position>().next;
+	ListedRows::Emit(input.bind_data->Cast<ListedRows>().rows, input.global_state->Cast<Position>().next, output);
+}
+
+} // namespace
+
+TableFunction ListedRows::Function(const char *name, const vector<LogicalType> &arguments, table_function_bind_t bind) {
+	return TableFunction(name, arguments, Scan, bind, Initialize);
+}
+
+void ListedRows::Emit(const vector<vector<Value>> &rows, idx_t &next, DataChunk &output) {
 	idx_t count = 0;
 	for (; next < rows.size() && count < STANDARD_VECTOR_SIZE; next++, count++) {
 		for (idx_t column = 0; column < output.ColumnCount(); column++) {
@@ -22,12 +30,6 @@ void Scan(ClientContext &context, TableFunctionInput &input, DataChunk &output) 
 		}
 	}
 	output.SetChildCardinality(count);
-}
-
-} // namespace
-
-TableFunction ListedRows::Function(const char *name, const vector<LogicalType> &arguments, table_function_bind_t bind) {
-	return TableFunction(name, arguments, Scan, bind, Initialize);
 }
 
 } // namespace merganser

@@ -1,11 +1,12 @@
 //===----------------------------------------------------------------------===//
 //                         Merganser
 //
-// report/listed_rows.hpp
+// listed_rows.hpp
 //
-// What a table function returns whose rows are all made when the call is bound: few rows, told to people. Planning a
-// statement belongs to binding, so that errors come before anything runs.
+// What table functions return that tell few rows to people, as values of all columns. Where the rows are made when the
+// call is bound, as planning a statement is, so that errors come before anything runs:
 //   auto result = make_uniq<ListedRows>(); result->rows.push_back({Value("a"), ...}); return std::move(result);
+// Functions that make them later keep them in their state, and Emit them.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -22,6 +23,8 @@ struct ListedRows : public TableFunctionData {
 
 	//! A table function of these arguments, whose `bind` returns ListedRows.
 	static TableFunction Function(const char *name, const vector<LogicalType> &arguments, table_function_bind_t bind);
+	//! The next chunk of `rows`, from row number `next` on, which moves behind it.
+	static void Emit(const vector<vector<Value>> &rows, idx_t &next, DataChunk &output);
 };
 
 } // namespace merganser
