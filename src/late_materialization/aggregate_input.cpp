@@ -15,9 +15,6 @@ namespace merganser {
 
 namespace {
 
-//! DuckDB's own default for a filter nothing is known about.
-const double FILTER_SELECTIVITY = 0.2;
-
 //! The column under casts that widen an integer: those change neither equality nor, cast back, the value.
 optional_ptr<const BoundColumnRefExpression> ColumnUnderWidening(const Expression &expression) {
 	reference<const Expression> current = expression;

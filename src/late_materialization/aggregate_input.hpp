@@ -45,6 +45,9 @@ struct BaseRelation {
 
 class AggregateInput {
 public:
+	//! Of a filter nothing is known about, as DuckDB takes it.
+	static constexpr double FILTER_SELECTIVITY = 0.2;
+
 	AggregateInput(ClientContext &context, RelationKeys &relation_keys, LogicalOperator &root);
 
 	const vector<BaseRelation> &Relations() const {

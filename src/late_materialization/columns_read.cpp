@@ -59,31 +59,13 @@ column_binding_set_t ReadOfChild(LogicalOperator &op, const column_binding_set_t
 	return result;
 }
 
-bool IsBelow(const LogicalOperator &target, const LogicalOperator &op) {
-	if (&op == &target) {
-		return true;
-	}
-	for (auto &child : op.children) {
-		if (IsBelow(target, *child)) {
-			return true;
-		}
-	}
-	return false;
-}
-
 } // namespace
 
-column_binding_set_t ColumnsRead::Of(LogicalOperator &root, const LogicalOperator &target) {
-	reference<LogicalOperator> current = root;
-	auto read = AllColumns(root);
-	while (&current.get() != &target) {
-		for (auto &child : current.get().children) {
-			if (IsBelow(target, *child)) {
-				read = ReadOfChild(current, read, *child);
-				current = *child;
-				break;
-			}
-		}
+column_binding_set_t ColumnsRead::Of(const AncestorPath &ancestors, LogicalOperator &op) {
+	auto read = AllColumns(ancestors.empty() ? op : *ancestors[0].get());
+	for (idx_t i = 0; i < ancestors.size(); i++) {
+		auto &child = i + 1 < ancestors.size() ? *ancestors[i + 1].get() : op;
+		read = ReadOfChild(*ancestors[i].get(), read, child);
 	}
 	return read;
 }

@@ -14,16 +14,15 @@
 
 #pragma once
 
-#include "settings.hpp"
+#include "late_materialization/ancestor_path.hpp"
 
 #include "duckdb/planner/column_binding_map.hpp"
-#include "duckdb/planner/logical_operator.hpp"
 
 namespace merganser {
 
 struct ColumnsRead {
-	//! The columns of `op` read above it; `op` stands somewhere below `root`.
-	static column_binding_set_t Of(LogicalOperator &root, const LogicalOperator &op);
+	//! The columns of `op` read above it, where it stands below `ancestors`.
+	static column_binding_set_t Of(const AncestorPath &ancestors, LogicalOperator &op);
 };
 
 } // namespace merganser

@@ -95,7 +95,6 @@ private:
 		decision.applied = below != nullptr;
 		if (decision.applied) {
 			decision.reason = "applied";
-			decision.explanation = shown;
 		} else {
 			decision.reason = DeclineReasons::Code(reason);
 			decision.explanation = DeclineReasons::Sentence(reason);
@@ -127,7 +126,7 @@ private:
 		AncestorPaths::TryFind(root, aggregate, ancestors);
 		ancestors.pop_back();
 		AggregateInput input(context, relation_keys, *aggregate.children[0]);
-		auto displayed = ColumnsRead::Of(*root, aggregate);
+		auto displayed = ColumnsRead::Of(ancestors, aggregate);
 		AggregateShape top;
 		DeclineReason why_not_bounded;
 		auto has_bound = BoundedTopN::TryMatch(ancestors, owner, Settings::LateMaterializationMaxRows(context), top,
@@ -136,7 +135,7 @@ private:
 			top.displayed = displayed;
 			auto below = TryShape(input, top, ancestors, decision, why_not_bounded);
 			if (below) {
-				shown = "grouped by the key alone; determined columns are fetched for the rows shown";
+				decision.explanation = "grouped by the key alone; determined columns are fetched for the rows shown";
 				return below;
 			}
 		}
@@ -148,7 +147,7 @@ private:
 		every_group.displayed = std::move(displayed);
 		auto below = TryShape(input, every_group, ancestors, decision, reason);
 		if (below) {
-			shown = "grouped by the key alone; determined columns are fetched for every group";
+			decision.explanation = "grouped by the key alone; determined columns are fetched for every group";
 		} else if (reason == DeclineReason::NOT_WORTH_IT && input.EstimatedRows() >= CostEstimate::SMALL_INPUT_ROWS) {
 			reason = why_not_bounded;
 		}
@@ -217,8 +216,6 @@ private:
 	Optimizer &optimizer;
 	unique_ptr<LogicalOperator> &root;
 	RelationKeys relation_keys;
-	//! What was done to the aggregate decided last.
-	const char *shown = nullptr;
 	//! Below the part of a recursive CTE that runs again and again.
 	bool in_recursion = false;
 };

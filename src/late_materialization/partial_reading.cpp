@@ -1,5 +1,7 @@
 #include "late_materialization/partial_reading.hpp"
 
+#include "late_materialization/aggregate_input.hpp"
+
 #include "duckdb/planner/expression/bound_columnref_expression.hpp"
 #include "duckdb/planner/operator/list.hpp"
 
@@ -8,9 +10,6 @@
 namespace merganser {
 
 namespace {
-
-//! DuckDB's own default for a filter nothing is known about.
-const double FILTER_SELECTIVITY = 0.2;
 
 bool IsJoin(const LogicalOperator &op) {
 	return op.type == LogicalOperatorType::LOGICAL_COMPARISON_JOIN ||
@@ -52,7 +51,8 @@ idx_t RowsOf(ClientContext &context, LogicalOperator &op) {
 	for (auto &child : op.children) {
 		rows = MaxValue(rows, RowsOf(context, *child));
 	}
-	return op.type == LogicalOperatorType::LOGICAL_FILTER ? idx_t(double(rows) * FILTER_SELECTIVITY) : rows;
+	return op.type == LogicalOperatorType::LOGICAL_FILTER ? idx_t(double(rows) * AggregateInput::FILTER_SELECTIVITY)
+	                                                      : rows;
 }
 
 //! The joins in `op` that DuckDB would put in order with a join above it.
@@ -88,20 +88,26 @@ public:
 	}
 
 private:
+	//! Whether it reads group columns and nothing else.
 	bool IsGroupColumn(const Expression &expression) const {
-		column_binding_set_t columns;
-		AggregateShape::CollectColumns(expression, columns);
-		return !columns.empty() && std::all_of(columns.begin(), columns.end(), [&](const ColumnBinding &column) {
-			return group_columns.find(column) != group_columns.end();
-		});
+		auto columns = ColumnsOf(expression);
+		return !columns.empty() && CountGroupColumns(columns) == columns.size();
 	}
 
 	bool ReadsGroupColumn(const Expression &expression) const {
-		column_binding_set_t columns;
-		AggregateShape::CollectColumns(expression, columns);
-		return std::any_of(columns.begin(), columns.end(), [&](const ColumnBinding &column) {
-			return group_columns.find(column) != group_columns.end();
-		});
+		return CountGroupColumns(ColumnsOf(expression)) > 0;
+	}
+
+	static column_binding_set_t ColumnsOf(const Expression &expression) {
+		column_binding_set_t result;
+		AggregateShape::CollectColumns(expression, result);
+		return result;
+	}
+
+	idx_t CountGroupColumns(const column_binding_set_t &columns) const {
+		return NumericCast<idx_t>(std::count_if(columns.begin(), columns.end(), [&](const ColumnBinding &column) {
+			return group_columns.count(column) > 0;
+		}));
 	}
 
 	//! A condition on group columns alone, or one that joins them with the rows of a cross product.

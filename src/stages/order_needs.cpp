@@ -118,6 +118,23 @@ bool LooksAtRowsAlone(LogicalOperator &op) {
 	       dynamic_cast<LogicalKeyCheck *>(&op);
 }
 
+//! Operators that hand rows on as they come, so that what is seen of theirs is seen of those below. Joins by hash fix
+//! no order, so that nothing is seen of them.
+bool HandsOnRows(const LogicalOperator &op) {
+	switch (op.type) {
+	case LogicalOperatorType::LOGICAL_PROJECTION:
+	case LogicalOperatorType::LOGICAL_FILTER:
+	case LogicalOperatorType::LOGICAL_UNNEST:
+	case LogicalOperatorType::LOGICAL_UNION:
+	case LogicalOperatorType::LOGICAL_COMPARISON_JOIN:
+	case LogicalOperatorType::LOGICAL_ANY_JOIN:
+	case LogicalOperatorType::LOGICAL_CROSS_PRODUCT:
+		return true;
+	default:
+		return false;
+	}
+}
+
 //! Without ORDER BY all rows of a partition are peers: only the usual frame is all of it.
 bool SeesOrder(const BoundWindowExpression &window) {
 	auto all_rows = window.WindowStart() == WindowBoundary::UNBOUNDED_PRECEDING &&
@@ -256,15 +273,10 @@ OrderPreservationType OrderNeeds::FixedAbove(LogicalOperator &op, const vector<O
 
 //! Whether the rows below `op` show the order they come in. A sort shows that of ties only.
 bool OrderNeeds::IsShown(const LogicalOperator &op, bool shown) const {
-	switch (op.type) {
-	case LogicalOperatorType::LOGICAL_PROJECTION:
-	case LogicalOperatorType::LOGICAL_FILTER:
-	case LogicalOperatorType::LOGICAL_UNNEST:
-	case LogicalOperatorType::LOGICAL_UNION:
-	case LogicalOperatorType::LOGICAL_COMPARISON_JOIN:
-	case LogicalOperatorType::LOGICAL_ANY_JOIN:
-	case LogicalOperatorType::LOGICAL_CROSS_PRODUCT:
+	if (HandsOnRows(op)) {
 		return shown;
+	}
+	switch (op.type) {
 	case LogicalOperatorType::LOGICAL_LIMIT:
 		return preserve_insertion_order;
 	case LogicalOperatorType::LOGICAL_AGGREGATE_AND_GROUP_BY:
@@ -307,16 +319,10 @@ void OrderNeeds::FindNeeds(LogicalOperator &op, OrderNeed seen, bool shown) {
 }
 
 OrderNeed OrderNeeds::NeedOfChild(LogicalOperator &op, OrderNeed need) const {
-	switch (op.type) {
-	case LogicalOperatorType::LOGICAL_PROJECTION:
-	case LogicalOperatorType::LOGICAL_FILTER:
-	case LogicalOperatorType::LOGICAL_UNNEST:
-	case LogicalOperatorType::LOGICAL_UNION:
-	// Joins by hash fix no order, so that nothing is seen of them.
-	case LogicalOperatorType::LOGICAL_COMPARISON_JOIN:
-	case LogicalOperatorType::LOGICAL_ANY_JOIN:
-	case LogicalOperatorType::LOGICAL_CROSS_PRODUCT:
+	if (HandsOnRows(op)) {
 		return need;
+	}
+	switch (op.type) {
 	case LogicalOperatorType::LOGICAL_EXCEPT:
 	case LogicalOperatorType::LOGICAL_INTERSECT:
 	case LogicalOperatorType::LOGICAL_DELIM_JOIN:

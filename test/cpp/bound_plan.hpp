@@ -32,7 +32,7 @@ public:
 		return owner->get()->Cast<LogicalAggregate>();
 	}
 	bool TryMatch(idx_t max_rows, AggregateShape &result, DeclineReason &reason) {
-		result.displayed = ColumnsRead::Of(*root, Aggregate());
+		result.displayed = ColumnsRead::Of(ancestors, Aggregate());
 		return BoundedTopN::TryMatch(ancestors, *owner, max_rows, result, reason);
 	}
 	AggregateShape EveryGroupShape() {
@@ -41,6 +41,8 @@ public:
 
 	duckdb::Planner planner;
 	unique_ptr<LogicalOperator> root;
+	//! Of the aggregate.
+	AncestorPath ancestors;
 
 private:
 	bool FindAggregate(unique_ptr<LogicalOperator> &op) {
@@ -58,7 +60,6 @@ private:
 		return false;
 	}
 
-	AncestorPath ancestors;
 	optional_ptr<unique_ptr<LogicalOperator>> owner;
 };
 

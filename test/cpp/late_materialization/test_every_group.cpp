@@ -9,7 +9,7 @@ string Read(OpenDatabase &database, const string &sql) {
 	string result;
 	WithBoundPlan(database, sql, [&](BoundPlan &plan) {
 		auto &aggregate = plan.Aggregate();
-		auto read = ColumnsRead::Of(*plan.root, aggregate);
+		auto read = ColumnsRead::Of(plan.ancestors, aggregate);
 		const char *names[] = {"a", "b"};
 		for (idx_t i = 0; i < aggregate.groups.size(); i++) {
 			result += read.count(ColumnBinding(aggregate.group_index, ProjectionIndex(i))) ? names[i] : "";
