@@ -19,10 +19,11 @@ import merganser
 from merganser.command_line.databases import IN_MEMORY, opened
 from merganser.command_line.installation import examine, write_findings
 from merganser.command_line.one_message import CHECK_FAILED, OneMessage
-from merganser.command_line.statements import queries_of, returns_rows, run_before_last, text_alone, text_of
-from merganser.command_line.written_results import Format, Result, chosen_format, write_result
+from merganser.command_line.statements import queries_of, returns_rows, run_before_last, text_of
+from merganser.command_line.written_results import Format, Result, asked_format, chosen_format, write_result
 from merganser.query_report import compare_reports
 from merganser.query_report import report as write_report
+from merganser.query_report.planned import text_alone
 
 app = typer.Typer(
     cls=OneMessage,
@@ -93,7 +94,7 @@ def explain(
     output: Output = None,
 ) -> None:
     """Tell what was rewritten in a query, what was declined, and why. The query is planned, not run."""
-    form = None if format is None and output is None else chosen_format(format, output)
+    form = asked_format(format, output)
     before, text = text_of(init), text_of(sql)
     with opened(database, before + text) as connection:
         query = text_alone(run_before_last(connection, before, text))
@@ -125,7 +126,7 @@ def advise(
     output: Output = None,
 ) -> None:
     """Tell the declaration or change that would make a rule apply, for each query. Other statements are run."""
-    form = None if format is None and output is None else chosen_format(format, output)
+    form = asked_format(format, output)
     before, text = text_of(init), text_of(sql)
     with opened(database, before + text) as connection:
         queries = queries_of(connection, before, text)

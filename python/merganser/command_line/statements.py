@@ -5,6 +5,8 @@ from pathlib import Path
 
 import duckdb
 
+from merganser.query_report.planned import text_alone
+
 
 def text_of(sql: str | Path | None) -> str:
     """SQL text, or what a file has whose name ends in .sql or that is given as a path; "-" is standard input."""
@@ -46,11 +48,6 @@ def queries_of(connection: duckdb.DuckDBPyConnection, init: str, text: str) -> l
     if not queries:
         raise ValueError("there is no query to advise on")
     return queries
-
-
-def text_alone(statement: duckdb.Statement) -> str:
-    """Its text without what ends it, so that it can stand inside another."""
-    return statement.query.strip().removesuffix(";").rstrip()
 
 
 def returns_rows(statement: duckdb.Statement, relation: duckdb.DuckDBPyRelation) -> bool:

@@ -18,6 +18,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from merganser.query_report.finished_file import check_target, finished, write_finished
+from merganser.query_report.planned import as_literal
 from merganser.query_report.quantities import amount
 
 #: Columns of a table that a program or a file reads.
@@ -63,6 +64,11 @@ def chosen_format(format: Format | None, output: Path | None) -> Format:
     return format or Format.TABLE
 
 
+def asked_format(format: Format | None, output: Path | None) -> Format | None:
+    """The same for what else would be told as text: None where no format was asked for."""
+    return None if format is None and output is None else chosen_format(format, output)
+
+
 @dataclass(frozen=True)
 class Result:
     """What a statement returns; a query has not run yet."""
@@ -104,7 +110,7 @@ def copy_to(result: Result, form: Format, output: Path | None) -> None:
 
 def copy(result: Result, form: Format, file: Path) -> None:
     """A query is copied as it stands; rows of a statement that has run, such as INSERT, are copied by a name."""
-    to = f"TO '{str(file).replace(chr(39), chr(39) * 2)}' ({COPY_OPTIONS[form]})"
+    to = f"TO {as_literal(str(file))} ({COPY_OPTIONS[form]})"
     if result.relation.type == "MATERIALIZED_RELATION":
         result.relation.query("merganser_result", f"COPY merganser_result {to}")
     else:

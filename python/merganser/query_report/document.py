@@ -22,6 +22,7 @@ from merganser.query_report.planned import (
     stages_of,
     unprofiled,
 )
+from merganser.query_report.quantities import shortened
 from merganser.query_report.surroundings import Surroundings, surroundings_of
 
 
@@ -101,4 +102,4 @@ def title_of(query: str) -> str:
     """The comment a query begins with, if it has one, else the query itself, as much as fits on a line."""
     comment = re.match(r"\s*(?:--\s*([^\n]*\S)|/\*\s*(.*?)\s*\*/)", query, re.DOTALL)
     text = " ".join(((comment[1] or comment[2]) if comment else "").split()) or " ".join(query.split())
-    return text if len(text) <= LONGEST_TITLE else text[: LONGEST_TITLE - 1] + "…"
+    return shortened(text, LONGEST_TITLE)

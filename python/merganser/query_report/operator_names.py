@@ -10,6 +10,7 @@ import re
 from pathlib import PurePath
 
 from merganser.query_report.planned import Operator
+from merganser.query_report.quantities import shortened
 
 POSITION = re.compile(r"#(\d+)(?!\d)")
 #: Operators that return the columns of their only input as they are.
@@ -17,7 +18,6 @@ PASSING = {"FILTER", "TOP_N", "LIMIT", "STREAMING_LIMIT", "JOIN_BACK_GUARD", "NA
 #: Descriptions in which positions are those of the only input.
 OF_THE_INPUT = ("Projections", "Groups", "Aggregates", "Order By", "Expression")
 FEW_FILES = 2
-LONGEST_NAME = 60
 
 
 def named_details(plan: Operator) -> dict[int, dict[str, list[str]]]:
@@ -70,10 +70,6 @@ def named_condition(text: str, left: list[str] | None, right: list[str] | None) 
         return text
     sides = [named(f"#{match[index]}", columns or []) for index, columns in ((1, left), (3, right))]
     return f"{sides[0]} {match[2]} {sides[1]}"
-
-
-def shortened(text: str, length: int = LONGEST_NAME) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def subject(operator: Operator, details: dict[str, list[str]]) -> str:

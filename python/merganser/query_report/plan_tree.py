@@ -66,10 +66,6 @@ class Branch:
     def all(self) -> list[Box]:
         return [*self.chain, *(box for branch in self.inputs for box in branch.all())]
 
-    @property
-    def depth(self) -> int:
-        return 1 + max((branch.depth for branch in self.inputs), default=0)
-
 
 @dataclass(frozen=True)
 class PlanView:

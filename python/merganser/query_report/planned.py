@@ -124,7 +124,7 @@ def checked_query(connection: duckdb.DuckDBPyConnection, text: str) -> Query:
         raise ValueError(f"the query has parameters ({names}); write their values into its text")
     for earlier in before:
         connection.execute(earlier).fetchall()
-    query = statement.query.strip().removesuffix(";").rstrip()
+    query = text_alone(statement)
     return Query(query, SEVERAL if statement.type == duckdb.StatementType.MULTI else "")
 
 
@@ -132,6 +132,11 @@ SEVERAL = (
     "This PIVOT becomes several statements, as it first reads the values it makes columns of; decisions and stages are "
     "told of one statement. List the values to see them: PIVOT ... ON c IN (a, b)."
 )
+
+
+def text_alone(statement: duckdb.Statement) -> str:
+    """Its text without what ends it, so that it can stand inside another."""
+    return statement.query.strip().removesuffix(";").rstrip()
 
 
 def decisions_of(connection: duckdb.DuckDBPyConnection, query: str) -> list[Decision]:
@@ -207,12 +212,12 @@ def settings(connection: duckdb.DuckDBPyConnection, wanted: dict[str, str]) -> I
     before = connection.execute(query, [list(wanted)]).fetchall()
     try:
         for name, value in wanted.items():
-            connection.execute(f"SET SESSION {name} = {as_text(value)}")
+            connection.execute(f"SET SESSION {name} = {as_literal(value)}")
         yield
     finally:
         for name, value, scope in before:
             connection.execute(
-                f"SET SESSION {name} = {as_text(value)}" if scope == "LOCAL" else f"RESET SESSION {name}"
+                f"SET SESSION {name} = {as_literal(value)}" if scope == "LOCAL" else f"RESET SESSION {name}"
             )
 
 
@@ -225,7 +230,7 @@ def unprofiled(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
         yield
     finally:
         if before is not None:
-            connection.execute(f"SET enable_profiling = {as_text(before)}")
+            connection.execute(f"SET enable_profiling = {as_literal(before)}")
 
 
 def profiling(connection: duckdb.DuckDBPyConnection) -> str | None:
@@ -240,7 +245,7 @@ def profiling(connection: duckdb.DuckDBPyConnection) -> str | None:
     return next((value[1] for value in values if value), None)
 
 
-def as_text(value: str) -> str:
+def as_literal(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 

@@ -1,5 +1,6 @@
-"""Numbers as people read them."""
+"""Numbers, and names, as people read them."""
 
+LONGEST_NAME = 60
 UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
@@ -53,3 +54,8 @@ def estimate_against(estimated: int, actual: int) -> str:
     if more / less < 1.05:
         return "about as estimated"
     return f"{factor(more / less)} {'more' if actual > estimated else 'fewer'}"
+
+
+def shortened(text: str, length: int = LONGEST_NAME) -> str:
+    """As much of it as fits."""
+    return text if len(text) <= length else text[: length - 1] + "…"

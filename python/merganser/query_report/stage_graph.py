@@ -12,7 +12,7 @@ from typing import Any
 from merganser.query_report.carried_columns import table_of
 from merganser.query_report.document import Document
 from merganser.query_report.planned import Stage, sent_inputs
-from merganser.query_report.quantities import amount, seconds, size
+from merganser.query_report.quantities import amount, seconds, shortened, size
 
 SLICES = re.compile(r"^(\d+) files? in slices$")
 EXCHANGE = re.compile(r"^(all of )?stage (\d+)$")
@@ -163,10 +163,6 @@ def scanned_rows(document: Document, stage: Stage) -> int | None:
     for exchange in filter(None, map(EXCHANGE.match, stage.reads.split(", "))):
         rows -= taken_by(document, int(exchange[2]))["rows_out"] * (taken["tasks"] if exchange[1] else 1)
     return rows if rows > 0 else None
-
-
-def shortened(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 # ---------------------------------------------------------------- layout
