@@ -25,6 +25,7 @@ from rich.console import Console
 from rich.table import Table
 from shapes_of_reports import SHAPES, Shape
 
+import late_materialization
 from late_materialization import Form, machine
 
 STORAGES = ("parquet", "parquet8", "native")
@@ -68,13 +69,10 @@ def parsed_arguments() -> argparse.Namespace:
 
 
 def where(storage: str, scale: float) -> dict:
-    if storage == "native":
-        return {"database": str(tpch.native_database(scale)), "tables": {}}
-    if storage == "parquet":
-        files = {table: tpch.parquet_folder(scale) / f"{table}.parquet" for table in tpch.TABLES}
-    else:
-        files = {table: eight_files(scale) / table / "*.parquet" for table in tpch.TABLES}
-    return {"database": "", "tables": {table: str(path) for table, path in files.items()}}
+    if storage != "parquet8":
+        return late_materialization.where(storage, scale)
+    folder = eight_files(scale)
+    return {"database": "", "tables": {table: str(folder / table / "*.parquet") for table in tpch.TABLES}}
 
 
 def eight_files(scale: float) -> Path:

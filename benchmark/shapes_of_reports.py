@@ -38,6 +38,16 @@ class Shape:
         return "SELECT count(*), bit_xor(hash(r)), sum(hash(r)) FROM result AS r"
 
 
+def best_customers(bound: int) -> Shape:
+    return Shape(
+        f"limit {bound}",
+        f"""SELECT {CUSTOMER}, n_name, {REVENUE} FROM {SALES} GROUP BY {CUSTOMER}, n_name
+            ORDER BY revenue DESC, c_custkey LIMIT {bound}""",
+        f"""WITH narrow AS ({BY_CUSTOMER} ORDER BY revenue DESC, o_custkey LIMIT {bound})
+            SELECT {CUSTOMER}, n_name, revenue FROM narrow {FETCHED} ORDER BY revenue DESC, c_custkey""",
+    )
+
+
 SHAPES = (
     Shape(
         "no limit",
@@ -88,20 +98,8 @@ SHAPES = (
            FROM narrow JOIN orders ON l_orderkey = o_orderkey JOIN customer ON c_custkey = o_custkey""",
         ordered=False,
     ),
-    Shape(
-        "limit 20",
-        f"""SELECT {CUSTOMER}, n_name, {REVENUE} FROM {SALES} GROUP BY {CUSTOMER}, n_name
-            ORDER BY revenue DESC, c_custkey LIMIT 20""",
-        f"""WITH narrow AS ({BY_CUSTOMER} ORDER BY revenue DESC, o_custkey LIMIT 20)
-            SELECT {CUSTOMER}, n_name, revenue FROM narrow {FETCHED} ORDER BY revenue DESC, c_custkey""",
-    ),
-    Shape(
-        "limit 50000",
-        f"""SELECT {CUSTOMER}, n_name, {REVENUE} FROM {SALES} GROUP BY {CUSTOMER}, n_name
-            ORDER BY revenue DESC, c_custkey LIMIT 50000""",
-        f"""WITH narrow AS ({BY_CUSTOMER} ORDER BY revenue DESC, o_custkey LIMIT 50000)
-            SELECT {CUSTOMER}, n_name, revenue FROM narrow {FETCHED} ORDER BY revenue DESC, c_custkey""",
-    ),
+    best_customers(20),
+    best_customers(50000),
     Shape(
         "left join",
         f"""SELECT {CUSTOMER}, n_name, {REVENUE} FROM lineitem LEFT JOIN orders ON l_orderkey = o_orderkey

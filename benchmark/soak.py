@@ -334,6 +334,10 @@ def threads_of_process() -> int:
     return len(os.listdir("/proc/self/task"))
 
 
+def taken() -> dict[str, int]:
+    return {"threads": threads_of_process(), "open_files": open_files(), "memory_mb": memory_mb()}
+
+
 def processes_with(text: str) -> list[int]:
     """Whose environment has it."""
     found = []
@@ -411,7 +415,7 @@ def soak(folder: Path, minutes: float, seed: int, runner: str, settings: list[st
         connection.execute(f"SET GLOBAL {setting}")
     run = Soak(folder, connection, runner, seed)
     run.run_each_once()
-    before = {"threads": threads_of_process(), "open_files": open_files(), "memory_mb": memory_mb()}
+    before = taken()
     if runner == "local":
         neighbour = Neighbour(folder)
         run.run(minutes, neighbour.kill)
@@ -422,7 +426,7 @@ def soak(folder: Path, minutes: float, seed: int, runner: str, settings: list[st
         cursor.close()
     else:
         run.run(minutes, lambda chance: kill_worker(folder, chance))
-    after = {"threads": threads_of_process(), "open_files": open_files(), "memory_mb": memory_mb()}
+    after = taken()
     held = connection.execute("SELECT sum(memory_usage_bytes) FROM duckdb_memory()").fetchone()[0]
     connection.close()
     outcome = run.outcome
