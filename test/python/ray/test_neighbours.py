@@ -41,10 +41,10 @@ for number in range(int(rounds)):
 
 @pytest.fixture
 def wide(tmp_path):
-    """Files of 100,000 rows of about a kilobyte, in order of `i`."""
+    """Files of 200,000 rows of about a kilobyte, in order of `i`: twice what a task of two may hold in `48MB`."""
     with merganser.connect() as plain:
         for part in range(4):
-            rows = f"SELECT i, repeat(md5(i::VARCHAR), 30) AS s FROM range({part * 25000}, {(part + 1) * 25000}) r(i)"
+            rows = f"SELECT i, repeat(md5(i::VARCHAR), 30) AS s FROM range({part * 50000}, {(part + 1) * 50000}) r(i)"
             plain.execute(f"COPY ({rows}) TO '{tmp_path}/wide_{part}.parquet' (ROW_GROUP_SIZE 2048)")
     return f"{tmp_path}/wide_*.parquet"
 
