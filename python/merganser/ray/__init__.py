@@ -1,6 +1,7 @@
 """The runner `ray`: the tasks of a query's stages on the nodes of a Ray cluster.
 
 joining.py         which Ray cluster this process uses
+head.py            whether the head of the cluster is there
 calls.py           Ray's functions, as they are where Ray may end at any moment
 cluster.py         the connection to a Ray cluster and its workers, one for each node
 worker.py          what runs on a node: one DuckDB, one cursor for each task

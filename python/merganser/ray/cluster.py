@@ -96,6 +96,7 @@ class Cluster:
         #: What the user has been told of nodes that are not used.
         self.told: set[str] = set()
         self.own_folder: str | None = None
+        self.head_is_gone = False
         self.started_ray = not ray.is_initialized()
         if self.started_ray:
             self.enter(address or os.environ.get("RAY_ADDRESS") or "local", slots)
@@ -132,7 +133,7 @@ class Cluster:
         with self.lock:
             members = [member for of_limits in self.members.values() for member in of_limits.values()]
             self.members.clear()
-        if self.is_connected():
+        if self.is_connected() and not self.head_is_gone:
             self.end_workers([member for member in members if member.has_answered], END_SECONDS)
             self.end_workers([member for member in members if not member.has_answered], END_OF_OTHERS_SECONDS)
             if self.started_ray:

@@ -15,6 +15,7 @@ import ray
 from merganser import native
 from merganser.ray.cluster import Cluster
 from merganser.ray.failures import QueryFailure, with_open_file_limit
+from merganser.ray.head import HeadWatch
 from merganser.ray.plan import Decision, read_decision, read_plan
 from merganser.ray.query import Cancelled, Query
 from merganser.ray.worker import Worker
@@ -44,6 +45,7 @@ class Runner:
         #: The numbers of queries that run.
         self.running: set[int] = set()
         self.watcher: threading.Thread | None = None
+        self.head = self.watch_head(cluster)
         native.register_runner(extension, NAME, self.submit)
 
     def submit(self, document: bytes, number: int) -> None:
@@ -85,11 +87,29 @@ class Runner:
                 raise QueryFailure("IO", LEFT)
             if not self.cluster.is_connected():
                 if not ray.is_initialized():
-                    raise QueryFailure("IO", NO_RAY)
+                    raise QueryFailure("IO", head_gone(self.cluster) if self.cluster.head_is_gone else NO_RAY)
                 left = self.cluster
                 self.cluster = Cluster(None, None, self.extension, left.worker_class)
+                self.head.end()
+                self.head = self.watch_head(self.cluster)
                 left.close()
+            if self.cluster.head_is_gone:
+                raise QueryFailure("IO", head_gone(self.cluster))
             return self.cluster
+
+    def watch_head(self, cluster: Cluster) -> HeadWatch:
+        return HeadWatch(cluster.gcs_address, lambda: self.take_leave(cluster))
+
+    def take_leave(self, cluster: Cluster) -> None:
+        """The head has gone, and calls of Ray do not come back: the sessions are told, and Ray, which would end this
+        process, is left if merganser has joined it."""
+        cluster.head_is_gone = True
+        with self.lock:
+            numbers = list(self.running)
+        for number in numbers:
+            self.end(number, QueryFailure("IO", head_gone(cluster)))
+        if cluster.started_ray and cluster.is_connected():
+            ray.shutdown()
 
     def watch(self, number: int) -> None:
         """From now on an interrupt, or the end of max_execution_time, is seen, whatever the driver waits for."""
@@ -118,8 +138,10 @@ class Runner:
 
     def close(self) -> None:
         self.ending = True
+        self.head.end()
         for thread in list(self.threads):
-            thread.join(END_SECONDS)
+            if not self.cluster.head_is_gone:  # its calls of Ray do not come back
+                thread.join(END_SECONDS)
         self.cluster.close()
 
 
@@ -146,6 +168,13 @@ class Session:
         if "error" in document:
             raise QueryFailure("Invalid Input", document["error"])
         return read_decision(document)
+
+
+def head_gone(cluster: Cluster) -> str:
+    return (
+        f"the head of the Ray cluster at {cluster.gcs_address} does not answer any more: when it does, call "
+        f'merganser.connect(runner="ray", address=...) again, or {IN_DUCKDB}'
+    )
 
 
 def error_of(error: BaseException) -> dict[str, str]:
@@ -177,7 +206,11 @@ def use(
         if _runner is None:
             _runner = Runner(Cluster(address, slots, extension, worker_class), extension)
         else:
-            _runner.connected().require(address)
+            try:
+                cluster = _runner.connected()
+            except QueryFailure as error:
+                raise ConnectionError(error.message) from None
+            cluster.require(address)
     connection.execute(f"SET GLOBAL merganser_runner = '{NAME}'")
 
 

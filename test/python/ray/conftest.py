@@ -11,7 +11,7 @@ from pathlib import Path
 
 import merganser
 import pytest
-from ray_cluster import SmallCluster, private_folder
+from ray_cluster import HANGS_SECONDS, SmallCluster, private_folder
 
 
 class TestCluster(SmallCluster):
@@ -49,10 +49,13 @@ class TestCluster(SmallCluster):
     def open_faults(self) -> list[str]:
         return [path.name for path in self.faults.iterdir() if path.name != "log"]
 
+    def begun(self) -> list[list[str]]:
+        """Query, stage, task and number of each attempt the test has seen so far."""
+        return [line.split() for line in (self.faults / "log").read_text().splitlines()]
+
     def attempts(self, stage: int, task: int) -> int:
         """How many attempts at a task the test has seen so far."""
-        lines = (self.faults / "log").read_text().splitlines()
-        return sum(1 for line in lines if line.split()[1:3] == [str(stage), str(task)])
+        return sum(1 for attempt in self.begun() if attempt[1:3] == [str(stage), str(task)])
 
 
 @pytest.fixture(scope="session")
@@ -74,9 +77,12 @@ def use_faulty_workers() -> None:
     import faulty_worker
     import merganser.ray
     import ray
-    from merganser.ray import query
+    from merganser.ray import cluster, query
 
-    query.PATIENCE_SECONDS = 60  # so that tests know which workers there are, however slow the machine
+    # Every worker there can be is there, and ends by itself, however slow the machine.
+    for name in ("START", "PATIENCE", "USUAL", "COMEBACK", "CLEAN_UP"):
+        setattr(query, f"{name}_SECONDS", HANGS_SECONDS)
+    cluster.END_SECONDS = HANGS_SECONDS
     ray.cloudpickle.register_pickle_by_value(faulty_worker)
     with merganser.connect() as connection:
         merganser.ray.use(connection, merganser.extension_path(), worker_class=faulty_worker.FaultyWorker)
@@ -138,16 +144,40 @@ def busy_workers() -> int:
     alive = cluster.living_nodes()
     members = [m for group in cluster.members.values() for m in group.values() if m.node in alive and m.has_answered]
     try:
-        return sum(ray.get([member.actor.busy.remote() for member in members], timeout=30))
+        return sum(ray.get([member.actor.busy.remote() for member in members], timeout=HANGS_SECONDS))
     except ray.exceptions.ActorUnavailableError:  # Ray is starting it again
         return 1
 
 
-def wait_until(holds: Callable[[], bool], otherwise: str, seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
+def wait_until(holds: Callable[[], bool], otherwise: str) -> None:
+    end = time.monotonic() + HANGS_SECONDS
     while not holds():
         assert time.monotonic() < end, otherwise
         time.sleep(0.05)
+
+
+@pytest.fixture
+def once_it_runs(ray_cluster) -> Iterator[Callable]:
+    """once_it_runs(call): calls in another thread, when a worker has begun the next task and all faults have happened.
+
+    However slow the machine is: an interrupt that comes before its query is lost.
+    """
+    threads = []
+
+    def register(call: Callable) -> None:
+        before = len(ray_cluster.begun())
+
+        def wait_and_call() -> None:
+            wait_until(lambda: len(ray_cluster.begun()) > before, "no task has begun")
+            wait_until(lambda: not ray_cluster.open_faults(), "a fault has not happened")
+            call()
+
+        threads.append(threading.Thread(target=wait_and_call, daemon=True))
+        threads[-1].start()
+
+    yield register
+    for thread in threads:
+        thread.join()
 
 
 @pytest.fixture
@@ -179,9 +209,9 @@ def processes_of(folder: Path) -> list[str]:
 
 @pytest.fixture
 def within() -> Callable:
-    """within(seconds, call): the call's result or error; fails where it takes longer."""
+    """within(call): the call's result or error; fails where it hangs."""
 
-    def run(seconds: float, call: Callable):
+    def run(call: Callable):
         outcome: list = []
 
         def target() -> None:
@@ -192,9 +222,9 @@ def within() -> Callable:
 
         thread = threading.Thread(target=target, daemon=True)
         thread.start()
-        thread.join(seconds)
+        thread.join(HANGS_SECONDS)
         if not outcome:
-            pytest.fail(f"took longer than {seconds} s", pytrace=False)
+            pytest.fail(f"hangs: took longer than {HANGS_SECONDS} s", pytrace=False)
         result, error = outcome[0]
         if error is not None:
             raise error

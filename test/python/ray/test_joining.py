@@ -9,7 +9,7 @@ from pathlib import Path
 import merganser
 import pytest
 from merganser.ray import joining
-from ray_cluster import private_folder
+from ray_cluster import HANGS_SECONDS, private_folder
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("default")]
 
@@ -39,7 +39,7 @@ def listening():
 )
 def test_a_wrong_address(address, error, match, within):
     with pytest.raises(error, match=f"{match}.*: give host:port of its head, as '10.0.0.1:6379', 'auto'") as raised:
-        within(30, lambda: joining.reachable(address))
+        within(lambda: joining.reachable(address))
     assert "\n" not in str(raised.value)
 
 
@@ -48,11 +48,11 @@ def test_an_address_where_something_else_listens(listening, within, monkeypatch)
     with pytest.raises(
         ConnectionError, match=r"no Ray cluster .* answers at '127.*' \(it says nothing for 1 s\): give"
     ):
-        within(30, lambda: joining.reachable(listening))
+        within(lambda: joining.reachable(listening))
 
 
 def test_the_address_of_a_cluster(ray_cluster, within):
-    assert within(30, lambda: joining.reachable(ray_cluster.address)) == ray_cluster.address
+    assert within(lambda: joining.reachable(ray_cluster.address)) == ray_cluster.address
 
 
 @pytest.mark.parametrize("address", ["local", "10.0.0.1:6379"])
@@ -129,7 +129,7 @@ def test_ray_is_shut_down_by_the_user_and_initialised_again(session, ray_cluster
     program = [sys.executable, "-c", ENDED_AND_AGAIN, ray_cluster.address, str(ray_cluster.folder)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     ended = subprocess.run(
-        [*program, f"{tmp_path}/t_*.parquet"], env=environment, capture_output=True, text=True, timeout=300
+        [*program, f"{tmp_path}/t_*.parquet"], env=environment, capture_output=True, text=True, timeout=HANGS_SECONDS
     )
     assert ended.returncode == 0, ended.stderr
     told = dict(line.split(": ", 1) for line in ended.stdout.splitlines())
@@ -145,7 +145,8 @@ def test_ray_is_shut_down_by_the_user_and_initialised_again(session, ray_cluster
 
 def test_ray_is_shut_down_while_a_query_runs(session, ray_cluster, tmp_path):
     program = """
-import sys, threading, time, ray, merganser
+import sys, threading, ray, merganser
+from merganser.ray.query import Query
 address, folder, files = sys.argv[1:]
 connection = merganser.connect(runner="ray", address=address)
 for name, value in {"distribute_min_bytes": 0, "exchange_directory": f"'{folder}'", "worker_directory": f"'{folder}'",
@@ -153,7 +154,8 @@ for name, value in {"distribute_min_bytes": 0, "exchange_directory": f"'{folder}
     connection.execute(f"SET GLOBAL merganser_{name} = {value}")
 connection.execute("SET enable_progress_bar = false")
 t = f"read_parquet('{files}')"
-connection.execute(f"SELECT count(DISTINCT i) FROM {t}").fetchall()
+begun, start = threading.Event(), Query.start_attempt
+Query.start_attempt = lambda *arguments: (start(*arguments), begun.set())
 told = []
 def run():
     try:
@@ -162,7 +164,7 @@ def run():
         told.append(f"{type(error).__name__}: {error}")
 thread = threading.Thread(target=run)
 thread.start()
-time.sleep(1)
+begun.wait()
 ray.shutdown()
 thread.join()
 print(told, ray.is_initialized())
@@ -170,7 +172,11 @@ print(told, ray.is_initialized())
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     arguments = [ray_cluster.address, str(ray_cluster.folder), f"{tmp_path}/t_*.parquet"]
     ended = subprocess.run(
-        [sys.executable, "-c", program, *arguments], env=environment, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", program, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=HANGS_SECONDS,
     )
     assert ended.stdout == "['IOException: IO Error: Ray was shut down while the query ran'] False\n", ended.stderr
 
@@ -204,8 +210,8 @@ def run_with_tokens(folder: Path) -> None:
     ) as cluster:
         address = cluster.stdout.readline().strip()
         program = [sys.executable, "-c", TOKEN_PROGRAM, address]
-        ended = subprocess.run(program, cwd=folder, env=right, capture_output=True, text=True, timeout=300)
+        ended = subprocess.run(program, cwd=folder, env=right, capture_output=True, text=True, timeout=HANGS_SECONDS)
         assert ended.stdout == "[(0, 500), (1, 500)]\n", ended.stderr
-        ended = subprocess.run(program, cwd=folder, env=wrong, capture_output=True, text=True, timeout=300)
+        ended = subprocess.run(program, cwd=folder, env=wrong, capture_output=True, text=True, timeout=HANGS_SECONDS)
         assert "no Ray cluster of this process answers at" in ended.stderr.splitlines()[-1], ended.stderr
         cluster.stdin.close()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ray_cluster import private_folder
+from ray_cluster import HANGS_SECONDS, private_folder
 
 pytestmark = pytest.mark.ray
 
@@ -38,6 +38,8 @@ def listening():
 
 connection = merganser.connect(runner="ray", address="local", slots=2)
 import ray
+from merganser.ray import cluster
+cluster.END_SECONDS = 600  # workers have the time to remove what they have, however slow the machine
 print(ray._private.worker._global_node.get_session_dir_path())
 connection.execute("SET merganser_distribute_min_bytes = 0")
 connection.execute(f"COPY (SELECT i FROM range(1000) r(i)) TO 'rows.parquet'")
@@ -59,7 +61,12 @@ def test_it_starts_and_leaves_nothing(folder):
     environment = {**os.environ, "TMPDIR": str(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
     environment.pop("RAY_TMPDIR", None)
     ended = subprocess.run(
-        [sys.executable, "-c", PROGRAM], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", PROGRAM],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=HANGS_SECONDS,
     )
     assert ended.returncode == 0, ended.stderr
     ray_folder, rows, runner, listening = ended.stdout.splitlines()

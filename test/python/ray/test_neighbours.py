@@ -8,11 +8,13 @@ import sys
 import time
 from pathlib import Path
 
+import duckdb
 import merganser
 import pytest
 import ray
 from merganser.ray import private_folder, runner
 from merganser.ray.private_folder import PrivateFolder, machine, private_path
+from ray_cluster import HANGS_SECONDS
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("default")]
 
@@ -33,8 +35,7 @@ for number in range(int(rounds)):
         connection.execute("SET enable_progress_bar = false")
         print("begun", flush=True)
         rows = connection.execute(sys.stdin.readline().replace("WIDE", f"read_parquet('{files}')")).fetchall()
-        spilled = max(stage["spilled_bytes"] for stage in merganser.last_query()["stages"])
-        print(rows, spilled > 0, flush=True)
+        print(rows, merganser.last_query()["runner"], flush=True)
     merganser.ray.shutdown()
 """
 
@@ -65,20 +66,30 @@ def test_two_sessions_that_spill_on_the_same_nodes(session, ray_cluster, within,
     session.execute("SET merganser_worker_memory_limit = '48MB'")
     session.execute("SET merganser_tasks = 2")
     session.execute("SET merganser_worker_threads = 1")
+    assert_spills(session, within, wide)
     other = start_other(ray_cluster, wide, str(rounds))
     try:
         for _ in range(rounds):
             assert other.stdout.readline() == "begun\n"
             other.stdin.write(SPILLS + "\n")
             other.stdin.flush()
-            mine = within(120, session.execute(SPILLS.replace("WIDE", f"read_parquet('{wide}')")).fetchall)
+            mine = within(session.execute(SPILLS.replace("WIDE", f"read_parquet('{wide}')")).fetchall)
             assert mine == expected
-            assert max(stage["spilled_bytes"] for stage in merganser.last_query()["stages"]) > 0
-            assert other.stdout.readline() == f"{expected} True\n"
-        assert other.wait(60) == 0
+            assert other.stdout.readline() == f"{expected} ray\n"
+        assert other.wait(HANGS_SECONDS) == 0
     finally:
         other.kill()
         other.communicate()
+
+
+def assert_spills(session, within, wide: str) -> None:
+    """What is there while it runs is seen now and then only; but without room for it, the query fails."""
+    session.execute("SET merganser_worker_max_spill_bytes = 1")
+    session.execute("SET merganser_task_attempts = 1")
+    with pytest.raises(duckdb.OutOfMemoryException):
+        within(session.execute(SPILLS.replace("WIDE", f"read_parquet('{wide}')")).fetchall)
+    session.execute("RESET merganser_worker_max_spill_bytes")
+    session.execute("RESET merganser_task_attempts")
 
 
 def test_what_a_killed_session_leaves_goes_with_the_next_worker(session, ray_cluster, within, eventually, wide):
@@ -88,12 +99,12 @@ def test_what_a_killed_session_leaves_goes_with_the_next_worker(session, ray_clu
     before = set(ray_cluster.exchange_root().iterdir()) if ray_cluster.exchange_root().exists() else set()
     other.stdin.write("SELECT count(*) FROM WIDE a, WIDE b WHERE a.i + b.i = -1\n")
     other.stdin.flush()
-    eventually(lambda: len(folders_besides(ray_cluster, before)) == 4, "no folder", seconds=60)  # three, and its own
+    eventually(lambda: len(folders_besides(ray_cluster, before)) == 4, "no folder")  # three, and its own
     other.send_signal(signal.SIGKILL)
     other.communicate()
-    eventually(lambda: all(is_free(folder) for folder in folders_besides(ray_cluster, before)), "they live", seconds=60)
+    eventually(lambda: all(is_free(folder) for folder in folders_besides(ray_cluster, before)), "they live")
     session.execute("SET merganser_worker_threads = 31")  # other workers, which start
-    assert within(60, session.execute(QUERY).fetchall) == EXPECTED
+    assert within(session.execute(QUERY).fetchall) == EXPECTED
     mine = {Path(m.folder) for group in runner._runner.cluster.members.values() for m in group.values()}
     assert folders_besides(ray_cluster, before) - mine == set()
 
@@ -114,7 +125,7 @@ def is_free(folder: Path) -> bool:
 
 def test_a_worker_that_starts_again_has_its_folder_and_cleans_it(session, ray_cluster, within, eventually):
     session.execute("SET merganser_worker_threads = 32")
-    assert within(60, session.execute(QUERY).fetchall) == EXPECTED
+    assert within(session.execute(QUERY).fetchall) == EXPECTED
     (limits,) = [limits for limits in runner._runner.cluster.members if limits.threads == 32]
     member = next(iter(runner._runner.cluster.members[limits].values()))
     before = ray.get(member.actor.process.remote())
@@ -124,21 +135,21 @@ def test_a_worker_that_starts_again_has_its_folder_and_cleans_it(session, ray_cl
     os.kill(before, signal.SIGKILL)
 
     def has_started_again() -> bool:
-        assert within(60, session.execute(QUERY).fetchall) == EXPECTED
+        assert within(session.execute(QUERY).fetchall) == EXPECTED
         return not left.exists() and not is_free(Path(member.folder))
 
-    eventually(has_started_again, "its folder is as the killed one left it", seconds=60)
+    eventually(has_started_again, "its folder is as the killed one left it")
 
 
 def test_a_folder_that_was_removed_is_made_anew(session, within):
     """As programs do that clean temporary folders."""
     session.execute("SET merganser_worker_threads = 33")
-    assert within(60, session.execute(QUERY).fetchall) == EXPECTED
+    assert within(session.execute(QUERY).fetchall) == EXPECTED
     groups = runner._runner.cluster.members
     (members,) = [group.values() for limits, group in groups.items() if limits.threads == 33]
     for member in members:
         shutil.rmtree(member.folder)
-    assert within(60, session.execute(QUERY).fetchall) == EXPECTED
+    assert within(session.execute(QUERY).fetchall) == EXPECTED
     assert sum(stage["retries"] for stage in merganser.last_query()["stages"]) == 0
     assert all(not is_free(Path(member.folder)) for member in members)
 
@@ -216,4 +227,4 @@ def test_another_users_folder_is_one_sentence(session, within, tmp_path):
     session.execute("RESET merganser_exchange_directory")
     session.execute("SET merganser_worker_threads = 34")
     with pytest.raises(Exception, match="cannot run tasks: the folder .* is a link or no folder; remove it, or SET"):
-        within(60, session.execute(QUERY).fetchall)
+        within(session.execute(QUERY).fetchall)

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from ray_cluster import HANGS_SECONDS
 
 pytestmark = pytest.mark.ray
 
@@ -51,7 +52,7 @@ for call in (scan, other, read, fetch):
 
 def test_no_room_for_a_file_is_an_error_with_the_limit(tmp_path):
     told = subprocess.run(
-        [sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, text=True, check=True, timeout=HANGS_SECONDS
     ).stdout.splitlines()
     assert len(told) == 4
     for line in told:

@@ -133,7 +133,7 @@ def test_the_time_limit_of_the_session_ends_a_query(session, within):
     query = "SELECT g, sum(length(repeat(md5(i::VARCHAR), 30000))) FROM t GROUP BY g"
     session.execute("SET max_execution_time = 200")
     with pytest.raises(duckdb.InterruptException, match="exceeded maximum execution time"):
-        within(20, session.execute(query).fetchall)
+        within(session.execute(query).fetchall)
     session.execute("SET max_execution_time = 0")
     assert len(session.execute("SELECT g, count(*) FROM t GROUP BY g").fetchall()) == 3
 
@@ -150,7 +150,7 @@ def test_several_queries_at_once(session, within):
     for thread in threads:
         thread.start()
     for thread in threads:
-        within(60, thread.join)
+        within(thread.join)
     for number, rows in results.items():
         assert len(rows) == 3
         assert sum(n for _, n in rows[0]) == 10000 - number
