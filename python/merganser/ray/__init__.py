@@ -9,6 +9,7 @@ private_folder.py  the folder of a worker, which nobody else touches
 plan.py            the plan document as objects; the SQL of a task
 query.py           runs one query: which task next, on which worker; retries; lost exchanges; cancel
 failures.py        which errors are worth another attempt
+threads.py         starting a thread is an error where the system refuses it
 progress.py        what the user sees while it runs
 report.py          what merganser.last_query() tells
 runner.py          what the extension calls

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+from merganser.ray.threads import start_thread
+
 CHECK_SECONDS = 2.0
 #: A head that is started anew, as Ray can where its tables are kept elsewhere, has this long.
 GONE_SECONDS = 20.0
@@ -27,7 +29,7 @@ class HeadWatch:
         self.host, self.port = parts.hostname, parts.port
         self.on_gone = on_gone
         self.ended = threading.Event()
-        threading.Thread(target=self.watch, daemon=True, name="merganser-head").start()
+        start_thread("merganser-head", self.watch)
 
     def end(self) -> None:
         self.ended.set()

@@ -3,12 +3,13 @@
 import os
 import socket
 import tempfile
-import threading
 from typing import Any
 from urllib.parse import urlsplit
 
 import ray
 from ray._private import ray_constants, services
+
+from merganser.ray.threads import start_thread
 
 CONNECT_SECONDS = 10
 LONGEST_FOLDER = 30
@@ -77,9 +78,7 @@ def ask_head(address: str) -> str:
         else:
             answer.append("")
 
-    asking = threading.Thread(target=ask, daemon=True)
-    asking.start()
-    asking.join(CONNECT_SECONDS)
+    start_thread("merganser-joining", ask).join(CONNECT_SECONDS)
     return answer[0] if answer else f"it says nothing for {CONNECT_SECONDS} s"
 
 

@@ -18,6 +18,7 @@ from merganser.ray.failures import QueryFailure, with_open_file_limit
 from merganser.ray.head import HeadWatch
 from merganser.ray.plan import Decision, read_decision, read_plan
 from merganser.ray.query import Cancelled, Query
+from merganser.ray.threads import start_thread
 from merganser.ray.worker import Worker
 
 NAME = "ray"
@@ -51,10 +52,7 @@ class Runner:
     def submit(self, document: bytes, number: int) -> None:
         """Called by the extension. What is raised here would be lost, so it becomes the query's error."""
         try:
-            thread = threading.Thread(target=self.run, args=(document, number), name=f"merganser-query-{number}")
-            thread.daemon = True
-            self.threads.add(thread)
-            thread.start()
+            start_thread(f"merganser-query-{number}", self.run, document, number)
         except KeyboardInterrupt:
             self.end(number, QueryFailure("Interrupt", "Interrupted!"))
             _thread.interrupt_main()
@@ -64,6 +62,7 @@ class Runner:
     def run(self, document: bytes, number: int) -> None:
         query = None
         outcome: dict[str, Any] = {}
+        self.threads.add(threading.current_thread())
         try:
             self.watch(number)
             cluster = self.connected()
@@ -116,8 +115,7 @@ class Runner:
         with self.lock:
             self.running.add(number)
             if self.watcher is None:
-                self.watcher = threading.Thread(target=self.watch_all, daemon=True, name="merganser-interrupts")
-                self.watcher.start()
+                self.watcher = start_thread("merganser-interrupts", self.watch_all)
 
     def watch_all(self) -> None:
         while True:
@@ -204,7 +202,7 @@ def use(
             _runner.close()  # the user has ended Ray
             _runner = None
         if _runner is None:
-            _runner = Runner(Cluster(address, slots, extension, worker_class), extension)
+            _runner = runner_of(Cluster(address, slots, extension, worker_class), extension)
         else:
             try:
                 cluster = _runner.connected()
@@ -212,6 +210,14 @@ def use(
                 raise ConnectionError(error.message) from None
             cluster.require(address)
     connection.execute(f"SET GLOBAL merganser_runner = '{NAME}'")
+
+
+def runner_of(cluster: Cluster, extension: Path) -> Runner:
+    try:
+        return Runner(cluster, extension)
+    except BaseException:
+        cluster.close()
+        raise
 
 
 def shutdown() -> None:

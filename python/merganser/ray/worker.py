@@ -31,6 +31,7 @@ import ray
 from merganser.ray.failures import cause_of, is_without_files, with_open_file_limit
 from merganser.ray.plan import Database, Statement, as_sql, as_text
 from merganser.ray.private_folder import PrivateFolder, private_path
+from merganser.ray.threads import start_thread
 
 CHUNK_BYTES = 8 << 20
 LEAST_FREE_BYTES = 64 << 20
@@ -469,14 +470,13 @@ class Worker:
         import duckdb
 
         key = running.task.key
-        with self.lock:
-            if key in self.cancelled:
-                raise duckdb.InterruptException("Interrupt Error: Interrupted!")
-            self.running[key] = running
-            if self.watcher is None:
-                self.watcher = threading.Thread(target=self.watch, daemon=True)
-                self.watcher.start()
         try:
+            with self.lock:
+                if key in self.cancelled:
+                    raise duckdb.InterruptException("Interrupt Error: Interrupted!")
+                if self.watcher is None:
+                    self.watcher = start_thread("merganser-watch", self.watch)
+                self.running[key] = running
             yield running
         except duckdb.InterruptException:
             if running.refused:
@@ -484,7 +484,7 @@ class Worker:
             raise
         finally:
             with self.lock:
-                del self.running[key]
+                self.running.pop(key, None)
             running.cursor.close()
 
     def failure(self, error: Exception, local_paths: dict[str, str]) -> Outcome:

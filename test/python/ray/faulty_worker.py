@@ -8,13 +8,14 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
 import ray
 from merganser.ray.worker import LostFiles, Marker, Outcome, Task, Worker
 
-BEFORE = ("kill", "raise", "wait")
+BEFORE = ("kill", "raise", "refuse", "wait")
 AFTER = ("truncate", "damage", "remove")
 
 
@@ -118,6 +119,23 @@ class FaultyWorker(Worker):
 
     def raise_(self, task: Task) -> None:
         raise RuntimeError("a fault the test asked for")
+
+    def refuse(self, task: Task) -> None:
+        """The thread that watches the task."""
+        start = threading.Thread.start
+
+        def refuse_once(thread: threading.Thread) -> None:
+            if thread.name != "merganser-watch":
+                return start(thread)
+            threading.Thread.start = start
+            raise RuntimeError("can't start new thread")
+
+        self.wait_until_idle()
+        threading.Thread.start = refuse_once
+
+    def wait_until_idle(self) -> None:
+        while self.watcher is not None:
+            time.sleep(0.01)
 
     def wait(self, task: Task) -> None:
         """Until the driver cancels this attempt."""
