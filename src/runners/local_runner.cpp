@@ -160,6 +160,11 @@ private:
 	ErrorData error;
 };
 
+bool ReadsSentRows(const Stage &stage) {
+	return std::any_of(stage.inputs.begin(), stage.inputs.end(),
+	                   [](const StageInput &input) { return input.sent.IsValid(); });
+}
+
 std::thread StartThread(std::function<void()> work) {
 	try {
 		return std::thread(std::move(work));
@@ -255,6 +260,9 @@ void LocalRunner::RunStage(const Stage &stage) {
 	auto &decision = tasks.Decide(stage.number);
 	StageReport stage_report;
 	stage_report.decision = decision;
+	if (!run.why_here.empty() && ReadsSentRows(stage)) {
+		stage_report.decision.reasons.push_back("the tasks ran in this process: " + run.why_here);
+	}
 	ExchangeFiles written;
 	if (!decision.inside.IsValid()) {
 		auto paths = RunTasks(stage, decision, stage_report);

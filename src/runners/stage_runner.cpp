@@ -7,7 +7,7 @@ namespace merganser {
 
 unique_ptr<StageRunner> StageRunner::Make(QueryRun run) {
 	auto name = Settings::Runner(run.context);
-	if (name == LocalRunner::NAME || name.empty()) {
+	if (name == LocalRunner::NAME || name.empty() || !run.why_here.empty()) {
 		return make_uniq<LocalRunner>(std::move(run));
 	}
 	return make_uniq<ForeignRunner>(name, std::move(run));

@@ -26,6 +26,8 @@ struct QueryRun {
 	ExchangeFolder &folder;
 	//! The files the session wrote, in the order of QueryStages::sent.
 	vector<string> sent_files;
+	//! Why the tasks run in this process, whatever runner is set; empty where they need not.
+	string why_here {};
 };
 
 class StageRunner {

@@ -16,7 +16,7 @@ namespace {
 
 const char *const NAME = "STAGED_QUERY";
 
-//! Of some scans DuckDB expects nothing, or too little: a few more rows are no reason to fail.
+//! Of some scans DuckDB expects nothing, or too little: a few more rows are no reason to keep them here.
 const idx_t ALWAYS_SENT = idx_t(16) << 20;
 
 vector<Identifier> ColumnNames(idx_t count) {
@@ -37,6 +37,18 @@ InsertionOrderPreservingMap<string> Describe(const QueryStages &stages) {
 	return result;
 }
 
+//! Whether tasks read a database file under a name that their workers give it.
+bool AttachesDatabases(const QueryStages &stages) {
+	for (auto &stage : stages.stages) {
+		for (auto &scan : stage->scans) {
+			if (scan.database) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
 struct SendState : public GlobalSinkState {
 	SendState(ClientContext &context, const vector<LogicalType> &types, idx_t partitions)
 	    : folder(make_uniq<ExchangeFolder>(context)), path(folder->SentFile(0)),
@@ -48,14 +60,14 @@ struct SendState : public GlobalSinkState {
 		file.reset();
 	}
 
-	void CheckBytes() {
-		if (file->Bytes() > most_bytes) {
-			throw InvalidInputException(
-			    "The rows that a scan of the session sends to the tasks are more than DuckDB expected, and more than "
-			    "merganser_send_max_bytes allows, %llu. SET merganser_send_max_bytes to a larger size, or SET "
-			    "merganser_runner = '' to run the query in DuckDB alone",
-			    most_bytes);
-		}
+	//! Empty where the rows may be sent.
+	string WhyHere() {
+		auto bytes = file->Bytes();
+		return bytes <= most_bytes
+		           ? string()
+				   : StringUtil::Format("a scan of the session has %llu bytes, more than merganser_send_max_bytes "
+				                        "allows it to send, %llu",
+				                        bytes, most_bytes);
 	}
 
 	unique_ptr<ExchangeFolder> folder;
@@ -128,7 +140,8 @@ PhysicalOperator &LogicalStagedQuery::CreatePlan(ClientContext &context, Physica
 	auto &result = MakeSource(planner);
 	for (idx_t i = 0; i < children.size(); i++) {
 		auto &rows = planner.CreatePlan(*children[i]);
-		auto &send = planner.Make<PhysicalSend>(rows.types, rows.estimated_cardinality, stages->sent[i].partitions);
+		auto &send = planner.Make<PhysicalSend>(rows.types, rows.estimated_cardinality, stages->sent[i].partitions,
+		                                        !AttachesDatabases(*stages));
 		send.children.push_back(rows);
 		result.children.push_back(send);
 	}
@@ -139,9 +152,10 @@ PhysicalOperator &LogicalStagedQuery::MakeSource(PhysicalPlanGenerator &planner)
 	return planner.Make<PhysicalStagedQuery>(types, estimated_cardinality, stages);
 }
 
-PhysicalSend::PhysicalSend(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality, idx_t partitions)
+PhysicalSend::PhysicalSend(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality, idx_t partitions,
+                           bool may_stay)
     : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, std::move(types), estimated_cardinality),
-      partitions(partitions) {
+      partitions(partitions), may_stay(may_stay) {
 }
 
 string PhysicalSend::GetName() const {
@@ -150,6 +164,10 @@ string PhysicalSend::GetName() const {
 
 string PhysicalSend::File() const {
 	return sink_state->Cast<SendState>().path;
+}
+
+string PhysicalSend::WhyHere() const {
+	return may_stay ? sink_state->Cast<SendState>().WhyHere() : string();
 }
 
 void PhysicalSend::Remove() const {
@@ -164,10 +182,20 @@ unique_ptr<LocalSinkState> PhysicalSend::GetLocalSinkState(ExecutionContext &con
 	return make_uniq<LocalSinkState>();
 }
 
+void PhysicalSend::CheckMayStay() const {
+	auto why = may_stay ? string() : sink_state->Cast<SendState>().WhyHere();
+	if (!why.empty()) {
+		throw InvalidInputException("%s, and other tasks of the query read an attached database under a name that only "
+		                            "workers have. SET merganser_send_max_bytes to a larger size, or SET "
+		                            "merganser_runner = '' to run the query in DuckDB alone",
+		                            why);
+	}
+}
+
 SinkResultType PhysicalSend::Sink(ExecutionContext &context, DataChunk &chunk, OperatorSinkInput &input) const {
 	auto &state = input.global_state.Cast<SendState>();
 	state.rows.Append(chunk, *state.file);
-	state.CheckBytes();
+	CheckMayStay();
 	return SinkResultType::NEED_MORE_INPUT;
 }
 
@@ -179,7 +207,7 @@ SinkFinalizeType PhysicalSend::Finalize(Pipeline &pipeline, Event &event, Client
                                         OperatorSinkFinalizeInput &input) const {
 	auto &state = input.global_state.Cast<SendState>();
 	state.rows.Flush(*state.file);
-	state.CheckBytes();
+	CheckMayStay();
 	state.file->SpreadBlocks();
 	state.file->Finish();
 	return SinkFinalizeType::READY;
@@ -276,11 +304,13 @@ bool PhysicalStagedQuery::NextBlock(ClientContext &context, StagedQueryState &st
 SourceResultType PhysicalStagedQuery::RunToEnd(ClientContext &context, StagedQueryState &state,
                                                const InterruptState &interrupt_state) const {
 	if (!state.runner) {
-		vector<string> sent_files;
+		QueryRun run {context, stages, state.folder, {}};
 		for (auto &child : children) {
-			sent_files.push_back(child.get().Cast<PhysicalSend>().File());
+			auto &send = child.get().Cast<PhysicalSend>();
+			run.sent_files.push_back(send.File());
+			run.why_here = run.why_here.empty() ? send.WhyHere() : run.why_here;
 		}
-		state.Start({context, stages, state.folder, std::move(sent_files)});
+		state.Start(std::move(run));
 	}
 	if (!state.rows_are_there) {
 		auto result = state.Wait(interrupt_state);

@@ -7,6 +7,14 @@
 // sql(), execute(), prepared statements, CREATE TABLE AS, INSERT, COPY, EXPLAIN and interrupts work as for every other
 // plan. While a runner runs the stages, no thread of DuckDB waits. Its inputs are the rows the session sends: each is
 // an ordinary plan that ends in PhysicalSend, which writes an exchange file.
+//
+// Problem: how large these files become is known when they are written; of a table of long texts DuckDB may have
+// expected 1 GB where it has 30. The query must not fail since a runner is set, and must not send 30 GB through a
+// cluster either. What has been read cannot be given back, as it may be a stream. So where a file outgrows
+// merganser_send_max_bytes, it is written to its end, stays here, and threads of this process run the tasks over it
+// (local_runner.hpp): the same stages over the same rows. Limits: it needs room on the disk; and where workers attach a
+// database file under a name of theirs, which this process does not have, the query ends with an error as soon as the
+// file has outgrown the limit.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -58,10 +66,14 @@ private:
 //! Writes the rows of its child as one exchange file, in even shares for the tasks of a stage.
 class PhysicalSend : public PhysicalOperator {
 public:
-	PhysicalSend(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality, idx_t partitions);
+	//! `may_stay`: whether the tasks can run in this process.
+	PhysicalSend(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality, idx_t partitions,
+	             bool may_stay);
 
 	//! The file of this execution.
 	string File() const;
+	//! Why the file must not leave this process; empty where it may.
+	string WhyHere() const;
 	//! Removes the file of this execution.
 	void Remove() const;
 
@@ -81,6 +93,9 @@ public:
 
 private:
 	const idx_t partitions;
+	const bool may_stay;
+
+	void CheckMayStay() const;
 };
 
 struct StagedQueryState : public GlobalSourceState {

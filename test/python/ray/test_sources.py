@@ -124,3 +124,39 @@ def test_the_time_zone_of_this_machine(session, tasks, within):
     session.execute("SET merganser_runner = 'ray'")
     assert within(session.execute(query).fetchall) == expected
     assert tasks and all(task.settings["TimeZone"] == f"'{zone}'" for task in tasks)
+
+
+@pytest.fixture
+def long_texts(session):
+    """A table of the session with more bytes than DuckDB expects, and than may be sent."""
+    session.execute("CREATE TABLE long AS SELECT i, repeat('x', 10000) || i AS s FROM range(5000) r(i)")
+    session.execute("SET merganser_send_max_bytes = 1000000")
+    return "SELECT g, count(*), max(s[9990:]) FROM t JOIN long USING (i) GROUP BY g ORDER BY g"
+
+
+def test_what_may_not_be_sent_stays_in_this_process(session, long_texts, tasks, within, tmp_path):
+    """Tasks over it, and over files, run here; files of a COPY to a folder are written here, too."""
+    expected = [(0, 1667, "x" * 11 + "999"), (1, 1667, "x" * 11 + "997"), (2, 1666, "x" * 11 + "998")]
+    (tasks_of_first,) = session.execute("SELECT tasks FROM merganser_stages($1)", [long_texts]).fetchone()
+    assert tasks_of_first == 4
+    tasks.clear()  # of CREATE TABLE
+    assert within(session.execute(long_texts).fetchall) == expected
+    report = merganser.last_query()
+    assert report["runner"] == "local"
+    assert "the tasks ran in this process: a scan of the session has 5" in str(report["stages"])
+    statement = f"COPY ({long_texts}) TO '{tmp_path}/out' (FORMAT parquet, PARTITION_BY (g))"
+    assert within(session.execute(statement).fetchall) == [(3,)]
+    assert merganser.last_query()["runner"] == "local"
+    assert not tasks
+    written = duckdb.execute(f"SELECT count(*), sum(g) FROM '{tmp_path}/out/*/*.parquet'").fetchall()
+    assert written == [(3, 3)]
+    session.execute("RESET merganser_send_max_bytes")
+    assert within(session.execute(long_texts).fetchall) == expected
+    assert merganser.last_query()["runner"] == "ray"
+
+
+def test_what_may_not_be_sent_beside_a_database_that_workers_attach(session, long_texts, database, within):
+    session.execute(f"ATTACH '{database}' AS other (READ_ONLY)")
+    query = "SELECT t.g, count(*), max(s[9990:]) FROM other.t JOIN long USING (i) GROUP BY ALL"
+    with pytest.raises(duckdb.InvalidInputException, match="more than merganser_send_max_bytes .*DuckDB alone"):
+        within(session.execute(query).fetchall)

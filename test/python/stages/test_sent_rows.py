@@ -1,6 +1,5 @@
 """What the session sends: no more than LIMIT needs of it, no more than it may, and no stream without an end."""
 
-import duckdb
 import merganser
 import pyarrow
 import pytest
@@ -92,15 +91,52 @@ def test_a_limit_keeps_the_session_within_what_it_may_send(connection):
     assert "more than merganser_send_max_bytes" in reasons(connection, "SELECT sum(i) FROM t")
 
 
-def test_no_more_is_written_than_may_be_sent(connection, tmp_path):
+def stays_here() -> list[int]:
+    """The stages that read rows which were too many to be sent."""
+    return [
+        stage["stage"]
+        for stage in merganser.last_query()["stages"]
+        if any("the tasks ran in this process: a scan of the session has" in text for text in stage["decisions"])
+    ]
+
+
+def test_what_may_not_be_sent_stays_here(connection, tmp_path):
     """DuckDB expects less of these texts than they are."""
     connection.execute("CREATE TABLE t AS SELECT i, repeat('x', 10000) || i AS s FROM range(5000) r(i)")
     connection.execute(f"SET merganser_send_max_bytes = 1000000; SET merganser_exchange_directory = '{tmp_path}'")
     query = "SELECT i % 2, max(length(s)) FROM t GROUP BY ALL"
-    with pytest.raises(
-        duckdb.InvalidInputException, match="merganser_send_max_bytes allows, 16777216.*larger.*DuckDB alone"
-    ):
-        connection.execute(query).fetchall()
-    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size > 0]
+    assert check(connection, query) > 1
+    assert stays_here() == [1]
+    assert check(connection, "SELECT i, right(s, 4) FROM t WHERE i % 3 > 0", ordered=True) > 1
+    assert stays_here() == [1]
+    connection.execute("BEGIN")
+    connection.execute("INSERT INTO t SELECT i, repeat('y', 10000) FROM range(5000, 5100) r(i)")
+    assert check(connection, query) > 1  # rows that only this transaction sees
+    connection.execute("ROLLBACK")
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
     connection.execute("SET merganser_send_max_bytes = 1000000000")
     assert check(connection, query) > 1
+    assert stays_here() == []
+
+
+def test_a_stream_that_may_not_be_sent_is_read_once(connection, tmp_path):
+    batch = pyarrow.record_batch({"a": list(range(1000)), "s": ["x" * 10000] * 1000})
+    batches = 0
+
+    def rows():
+        nonlocal batches
+        while True:
+            batches += 1
+            yield batch
+
+    connection.execute("SET merganser_send_max_bytes = 1000000")
+    stream = pyarrow.RecordBatchReader.from_batches(batch.schema, rows())
+    for number in range(4):
+        connection.execute(
+            f"COPY (SELECT i FROM range(1000) r(i) WHERE i % 4 = {number}) TO '{tmp_path}/{number}.parquet'"
+        )
+    query = f"""SELECT a, count(*), max(s) FROM '{tmp_path}/*.parquet' JOIN (FROM stream LIMIT 5000) ON i = a
+        GROUP BY a ORDER BY a"""
+    assert connection.execute(query).fetchall() == [(a, 5, "x" * 10000) for a in range(1000)]
+    assert stays_here() == [1]
+    assert 5 <= batches < 100 and stream is not None
