@@ -24,5 +24,6 @@ foreach(BENCHMARK tpch tpcds)
     ${BENCHMARK_SOURCE}/include ${BENCHMARK_SOURCE}/dbgen/include
     ${BENCHMARK_SOURCE}/dsdgen/include ${BENCHMARK_SOURCE}/dsdgen/include/dsdgen-c)
   target_compile_options(${BENCHMARK} PRIVATE -w -O1)
-  make_loadable(${BENCHMARK} ${DUCKDB_VERSION})
+  set_target_properties(${BENCHMARK} PROPERTIES PREFIX "" SUFFIX ".so" BUILD_RPATH "${DUCKDB_MODULE_FOLDER}")
+  make_loadable(${BENCHMARK} $<TARGET_FILE:${BENCHMARK}> ${DUCKDB_VERSION})
 endforeach()

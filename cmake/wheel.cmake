@@ -61,23 +61,27 @@ endif()
 
 # DuckDB loads a shared object only with its 512-byte footer at the end, which stripping or re-linking would lose; so it is
 # always appended to a copy, last: <name>.duckdb_extension in the build folder.
-function(make_loadable TARGET EXTENSION_VERSION)
-  set_target_properties(${TARGET} PROPERTIES
-    PREFIX "" SUFFIX ".so"
-    BUILD_RPATH "${DUCKDB_MODULE_FOLDER}" INSTALL_RPATH "$ORIGIN/.." BUILD_RPATH_USE_ORIGIN OFF)
+function(make_loadable TARGET SHARED_OBJECT EXTENSION_VERSION)
   add_custom_command(TARGET ${TARGET} POST_BUILD
     COMMAND ${Python_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/scripts/append_footer.py
-            $<TARGET_FILE:${TARGET}> ${CMAKE_CURRENT_BINARY_DIR}/${TARGET}.duckdb_extension
+            ${SHARED_OBJECT} ${CMAKE_CURRENT_BINARY_DIR}/${TARGET}.duckdb_extension
             --duckdb-version ${DUCKDB_VERSION} --platform ${DUCKDB_PLATFORM} --extension-version ${EXTENSION_VERSION})
 endfunction()
 
+# Every symbol is found in the module now, and in the DuckDB that loads the extension later (src/duckdb_binding.hpp), which
+# writes what it finds into pages that would otherwise be read-only by then.
 add_library(merganser MODULE)
 target_link_libraries(merganser PRIVATE merganser_objects)
-make_loadable(merganser ${PROJECT_VERSION})
+target_link_options(merganser PRIVATE -Wl,-z,defs -Wl,-z,norelro)
+set_target_properties(merganser PROPERTIES PREFIX "" SUFFIX ".so" SKIP_BUILD_RPATH ON)
+set(UNBOUND ${CMAKE_CURRENT_BINARY_DIR}/merganser_unbound.so)
+add_custom_command(TARGET merganser POST_BUILD
+  COMMAND ${Python_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/scripts/unbind_from_module.py
+          $<TARGET_FILE:merganser> ${UNBOUND} --module ${DUCKDB_MODULE})
+make_loadable(merganser ${UNBOUND} ${PROJECT_VERSION})
 
 # A checkout runs straight from python/; a wheel carries the same file beside the package's modules.
 if(SKBUILD)
-  set_target_properties(merganser PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/merganser.duckdb_extension DESTINATION merganser COMPONENT wheel)
 elseif(MERGANSER_INTO_PACKAGE)
   add_custom_command(TARGET merganser POST_BUILD

@@ -11,6 +11,7 @@
 #include "declarations/declare_functions.hpp"
 #include "declarations/shown_scans.hpp"
 #include "declarations/verify_function.hpp"
+#include "duckdb_binding.hpp"
 #include "exchange/exchange_copy.hpp"
 #include "exchange/exchange_partitions.hpp"
 #include "exchange/exchange_scan.hpp"
@@ -67,6 +68,8 @@ static void Load(ExtensionLoader &loader) {
 extern "C" {
 
 DUCKDB_CPP_EXTENSION_ENTRY(merganser, loader) {
+	// Nothing of DuckDB, nor what an initializer sets up, may be used before.
+	merganser::DuckDBBinding::BindTo(__builtin_return_address(0));
 	merganser::Load(loader);
 }
 }

@@ -1,10 +1,11 @@
 """The C functions of the loaded extension: register a runner, decide its tasks, end its queries, read the last report.
 
-The extension must be loaded in this process: a second opening of the same file gives the same image.
+They work once DuckDB has loaded the extension in this process; opening its file again gives the same image.
 """
 
 import ctypes
 import json
+import os
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -15,10 +16,23 @@ Submit = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_uint64)
 _registered: list[Callable] = []
 
 
+def loaded(path: Path) -> ctypes.CDLL | None:
+    """The image of the extension at `path`; None where DuckDB has not loaded it, or was refused."""
+    try:
+        image = ctypes.CDLL(str(path), mode=os.RTLD_NOLOAD)
+    except OSError:  # nobody has opened it
+        return None
+    image.merganser_is_bound.argtypes = []
+    image.merganser_is_bound.restype = ctypes.c_bool
+    return image if image.merganser_is_bound() else None
+
+
 @cache
 def library(path: Path) -> ctypes.CDLL:
     """The functions of the extension at `path`, which DuckDB has loaded."""
-    functions = ctypes.CDLL(str(path))
+    functions = loaded(path)
+    if functions is None:
+        raise RuntimeError(f"no DuckDB of this process has loaded {path}; merganser.connect() does")
     functions.merganser_register_runner.argtypes = [ctypes.c_char_p, Submit]
     functions.merganser_register_runner.restype = None
     functions.merganser_query_is_cancelled.argtypes = [ctypes.c_uint64]
@@ -69,5 +83,5 @@ def query_ended(path: Path, query: int, outcome: dict) -> None:
 
 
 def last_query(path: Path) -> dict | None:
-    text = library(path).merganser_last_query()
+    text = library(path).merganser_last_query() if loaded(path) else None
     return json.loads(text) if text else None
