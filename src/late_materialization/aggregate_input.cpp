@@ -15,6 +15,10 @@ namespace merganser {
 
 namespace {
 
+bool IsColumn(const Expression &expression) {
+	return expression.GetExpressionClass() == ExpressionClass::BOUND_COLUMN_REF;
+}
+
 //! The column under casts that widen an integer: those change neither equality nor, cast back, the value.
 optional_ptr<const BoundColumnRefExpression> ColumnUnderWidening(const Expression &expression) {
 	reference<const Expression> current = expression;
@@ -28,7 +32,7 @@ optional_ptr<const BoundColumnRefExpression> ColumnUnderWidening(const Expressio
 		}
 		current = BoundCastExpression::Child(cast);
 	}
-	if (current.get().GetExpressionClass() != ExpressionClass::BOUND_COLUMN_REF) {
+	if (!IsColumn(current.get())) {
 		return nullptr;
 	}
 	return current.get().Cast<BoundColumnRefExpression>();
@@ -42,6 +46,10 @@ bool MayExchangeValues(const LogicalType &left, const LogicalType &right) {
 }
 
 } // namespace
+
+bool BaseRelation::Delivers(const ColumnBinding &column) const {
+	return std::find(columns.begin(), columns.end(), column) != columns.end();
+}
 
 idx_t BaseRelation::PositionOf(const ColumnBinding &column) const {
 	for (idx_t i = 0; i < columns.size(); i++) {
@@ -109,6 +117,14 @@ void AggregateInput::VisitJoin(LogicalJoin &join) {
 		Visit(right);
 		break;
 	case JoinType::LEFT:
+		Visit(left);
+		if (one_sided) {
+			VisitOpaque(right, true);
+		} else {
+			VisitNullSupplied(right);
+			AddLookup(join, 1);
+		}
+		return;
 	case JoinType::SINGLE:
 		Visit(left);
 		VisitOpaque(right, true);
@@ -120,11 +136,22 @@ void AggregateInput::VisitJoin(LogicalJoin &join) {
 		VisitOpaque(right, false);
 		return;
 	case JoinType::RIGHT:
-		VisitOpaque(left, true);
 		if (one_sided) {
+			VisitOpaque(left, true);
 			VisitOpaque(right, false);
 		} else {
+			VisitNullSupplied(left);
 			Visit(right);
+			AddLookup(join, 0);
+		}
+		return;
+	case JoinType::OUTER:
+		if (one_sided) {
+			VisitOpaque(left, true);
+			VisitOpaque(right, true);
+		} else {
+			VisitNullSupplied(left);
+			VisitNullSupplied(right);
 		}
 		return;
 	default:
@@ -147,18 +174,64 @@ void AggregateInput::VisitJoin(LogicalJoin &join) {
 
 void AggregateInput::VisitOpaque(LogicalOperator &op, bool null_supplied) {
 	for (auto &binding : op.GetColumnBindings()) {
-		if (null_supplied) {
+		if (null_supplied || null_supplied_in > 0) {
 			outer_joined.insert(binding.table_index);
 		}
 		rows_of[binding.table_index] = op.EstimateCardinality(context);
 	}
 }
 
+void AggregateInput::VisitNullSupplied(LogicalOperator &op) {
+	null_supplied_in++;
+	Visit(op);
+	null_supplied_in--;
+}
+
+void AggregateInput::AddLookup(const LogicalJoin &join, idx_t null_supplied) {
+	auto relation = RelationUnderProjections(*join.children[null_supplied]);
+	if (!relation || join.type != LogicalOperatorType::LOGICAL_COMPARISON_JOIN) {
+		return;
+	}
+	vector<ComparedColumns> lookup;
+	for (auto &condition : join.Cast<LogicalComparisonJoin>().conditions) {
+		if (!condition.IsComparison() || condition.GetComparisonType() != ExpressionType::COMPARE_EQUAL) {
+			return;
+		}
+		auto column = Resolve(null_supplied == 0 ? condition.GetLHS() : condition.GetRHS());
+		auto probe = Resolve(null_supplied == 0 ? condition.GetRHS() : condition.GetLHS());
+		if (!IsColumn(*column) || !IsColumn(*probe) || column->GetReturnType() != probe->GetReturnType() ||
+		    !ColumnEquivalences::HasIdentityEquality(column->GetReturnType())) {
+			return;
+		}
+		lookup.push_back(
+		    {column->Cast<BoundColumnRefExpression>().Binding(), probe->Cast<BoundColumnRefExpression>().Binding()});
+		if (!relation->Delivers(lookup.back().column)) {
+			return;
+		}
+	}
+	relation->lookup = std::move(lookup);
+}
+
+//! A filter in between would leave rows out that the relation has.
+optional_ptr<BaseRelation> AggregateInput::RelationUnderProjections(const LogicalOperator &op) {
+	for (auto &relation : relations) {
+		if (relation.source.get() == &op && !relation.keys.empty()) {
+			return relation;
+		}
+	}
+	return op.type == LogicalOperatorType::LOGICAL_PROJECTION ? RelationUnderProjections(*op.children[0]) : nullptr;
+}
+
 void AggregateInput::VisitProjection(LogicalProjection &projection) {
 	Visit(*projection.children[0]);
 	for (idx_t i = 0; i < projection.expressions.size(); i++) {
 		ColumnBinding output(projection.table_index, ProjectionIndex(i));
-		definitions[output] = Resolve(*projection.expressions[i]);
+		auto resolved = Resolve(*projection.expressions[i]);
+		if (null_supplied_in > 0 && !IsColumn(*resolved)) {
+			outer_joined.insert(projection.table_index);
+		} else {
+			definitions[output] = std::move(resolved);
+		}
 	}
 }
 
@@ -176,6 +249,7 @@ void AggregateInput::AddScan(LogicalGet &get) {
 	relation.foreign_keys = std::move(scan_keys.foreign_keys);
 	relation.objects = std::move(scan_keys.objects);
 	relation.cardinality = rows_of[get.table_index];
+	relation.null_supplied = null_supplied_in > 0;
 	auto &column_ids = get.GetColumnIds();
 	for (idx_t i = 0; i < column_ids.size(); i++) {
 		ColumnBinding binding(get.table_index, ProjectionIndex(i));
@@ -193,6 +267,7 @@ void AggregateInput::AddViewRelation(LogicalOperator &op, ViewMatch match) {
 	relation.name = std::move(match.name);
 	relation.keys = std::move(match.keys);
 	relation.cardinality = op.EstimateCardinality(context);
+	relation.null_supplied = null_supplied_in > 0;
 	relation.columns = op.GetColumnBindings();
 	relation.column_names = std::move(match.column_names);
 	op.ResolveOperatorTypes();
@@ -233,7 +308,8 @@ void AggregateInput::AddEquality(const Expression &left_side, const Expression &
 	}
 	auto column = left_column ? left_column : right_column;
 	auto &other = left_column ? *right : *left;
-	if (!column || !other.IsFoldable() || !MayExchangeValues(column->GetReturnType(), other.GetReturnType())) {
+	if (null_supplied_in > 0 || !column || !other.IsFoldable() ||
+	    !MayExchangeValues(column->GetReturnType(), other.GetReturnType())) {
 		return;
 	}
 	Value value;
@@ -277,7 +353,13 @@ optional_idx AggregateInput::RelationOf(const ColumnBinding &column) const {
 }
 
 bool AggregateInput::IsOuterJoined(const ColumnBinding &column) const {
-	return outer_joined.find(column.table_index) != outer_joined.end();
+	auto relation = RelationOf(column);
+	if (!relation.IsValid()) {
+		return outer_joined.find(column.table_index) != outer_joined.end();
+	}
+	auto &keys = relations[relation.GetIndex()].keys;
+	return relations[relation.GetIndex()].null_supplied &&
+	       std::any_of(keys.begin(), keys.end(), [](const RelationKey &key) { return key.IsUsable(); });
 }
 
 string AggregateInput::NameOf(const ColumnBinding &column) const {

@@ -27,7 +27,7 @@ enum class DeclineReason : uint8_t {
 	CHANGED_TABLE,        //! the statement changes a table that the join-back would read at the same time
 	VOLATILE_EXPRESSION,  //! would be evaluated another number of times
 	NULLABLE_KEY,         //! the only key that could have served is UNIQUE over columns that may be NULL
-	OUTER_JOINED_COLUMN,  //! the columns come from the NULL-supplying side of an outer join
+	OUTER_JOINED_COLUMN,  //! the columns come from the NULL-supplied side of an outer join
 	INEXACT_KEY,          //! equality of the key's type is not identity (FLOAT, collation, ...)
 	NO_DETERMINED_COLUMN, //! no group column follows from the others
 	ORDER_NEEDS_COLUMN,   //! every determined column is needed by ORDER BY or HAVING

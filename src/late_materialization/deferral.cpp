@@ -109,22 +109,65 @@ vector<JoinBackLink> Deferral::Closure(ColumnSet &available) const {
 	for (bool progress = true; progress;) {
 		progress = false;
 		for (idx_t r = 0; r < relations.size(); r++) {
-			for (idx_t k = 0; k < relations[r].keys.size() && !done[r]; k++) {
-				auto &key = relations[r].keys[k];
-				auto found = key.IsUsable() &&
-				             std::all_of(key.columns.begin(), key.columns.end(),
-				                         [&](const ColumnBinding &column) { return IsReachable(available, column); });
-				if (!found) {
-					continue;
-				}
-				done[r] = true;
-				progress = true;
-				reached.push_back(JoinBackLink {r, k, {}});
-				available.insert(relations[r].columns.begin(), relations[r].columns.end());
+			JoinBackLink link;
+			if (done[r] || (!TryReach(available, r, link) && !TryLookUp(available, r, link))) {
+				continue;
 			}
+			done[r] = true;
+			progress = true;
+			reached.push_back(std::move(link));
+			available.insert(relations[r].columns.begin(), relations[r].columns.end());
 		}
 	}
 	return reached;
+}
+
+bool Deferral::TryReach(const ColumnSet &available, idx_t r, JoinBackLink &link) const {
+	auto &relation = input.Relations()[r];
+	for (idx_t k = 0; k < relation.keys.size(); k++) {
+		auto &key = relation.keys[k];
+		auto reachable = std::all_of(key.columns.begin(), key.columns.end(),
+		                             [&](const ColumnBinding &column) { return IsReachable(available, column); });
+		if (!key.IsUsable() || !reachable) {
+			continue;
+		}
+		link.relation = r;
+		link.key = k;
+		for (auto &column : key.columns) {
+			link.compared.push_back({column, column});
+		}
+		// A filter above the outer join that equates the column with a constant has left no row with NULL.
+		auto may_be_null = relation.null_supplied && !input.Equivalences().ConstantOf(key.columns[0]);
+		link.found = may_be_null ? FoundRows::ONE_UNLESS_NULL : FoundRows::ONE;
+		return true;
+	}
+	return false;
+}
+
+bool Deferral::TryLookUp(const ColumnSet &available, idx_t r, JoinBackLink &link) const {
+	auto &relation = input.Relations()[r];
+	auto &lookup = relation.lookup;
+	auto given = [&](const ComparedColumns &compared) {
+		return IsReachable(available, compared.probe);
+	};
+	if (lookup.empty() || !std::all_of(lookup.begin(), lookup.end(), given)) {
+		return false;
+	}
+	for (idx_t k = 0; k < relation.keys.size(); k++) {
+		auto &key = relation.keys[k];
+		auto compared = [&](const ColumnBinding &column) {
+			return std::any_of(lookup.begin(), lookup.end(),
+			                   [&](const ComparedColumns &pair) { return pair.column == column; });
+		};
+		if (key.IsUsable() && std::all_of(key.columns.begin(), key.columns.end(), compared)) {
+			link.relation = r;
+			link.key = k;
+			link.compared = lookup;
+			link.found = FoundRows::AT_MOST_ONE;
+			return true;
+		}
+	}
+	return false;
 }
 
 bool Deferral::Determines(const OutputColumn &candidate) const {
@@ -201,8 +244,8 @@ bool Deferral::TryBuildChain(idx_t max_chain, DeclineReason &reason) {
 		if (chain[i].fetched.empty() && !guards) {
 			continue;
 		}
-		for (auto &column : key.columns) {
-			Fetch(column, i);
+		for (auto &compared : chain[i].compared) {
+			Fetch(compared.probe, i);
 		}
 		kept.push_back(chain[i]);
 	}
@@ -225,8 +268,8 @@ void Deferral::CollectRelations(const ColumnBinding &column, idx_t links, unorde
 	if (!relations.insert(link.relation).second) {
 		return;
 	}
-	for (auto &key_column : input.Relations()[link.relation].keys[link.key].columns) {
-		CollectRelations(key_column, provider.link, relations);
+	for (auto &compared : link.compared) {
+		CollectRelations(compared.probe, provider.link, relations);
 	}
 }
 
@@ -368,13 +411,17 @@ vector<pair<string, string>> Deferral::Facts() const {
 	for (idx_t i = 0; i < chain.size(); i++) {
 		auto &key = input.Relations()[chain[i].relation].keys[chain[i].key];
 		vector<string> key_columns;
-		for (auto &column : key.columns) {
-			key_columns.push_back(input.NameOf(column));
-			auto provider = ProviderOf(column, i);
+		for (auto &compared : chain[i].compared) {
+			auto name = input.NameOf(compared.probe);
+			key_columns.push_back(name);
+			if (compared.probe != compared.column) {
+				facts.emplace_back("outer join", name + " = " + input.NameOf(compared.column));
+			}
+			auto provider = ProviderOf(compared.probe, i);
 			if (provider.kind == Provider::Kind::CONSTANT) {
-				facts.emplace_back("constant", input.NameOf(column) + " = " + provider.constant.ToString());
-			} else if (provider.column != column) {
-				facts.emplace_back("equal", input.NameOf(provider.column) + " = " + input.NameOf(column));
+				facts.emplace_back("constant", name + " = " + provider.constant.ToString());
+			} else if (provider.column != compared.probe) {
+				facts.emplace_back("equal", input.NameOf(provider.column) + " = " + name);
 			}
 		}
 		facts.emplace_back("key", key.name + (key.enforced ? " enforced" : " declared"));

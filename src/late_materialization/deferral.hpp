@@ -12,10 +12,14 @@
 // equated to an available column, or fixed by a constant; then all its columns are available. The same closure decides
 // what may be dropped and, run forwards, gives the chain, so the two cannot disagree.
 //
+// A relation that an outer join supplies with NULL is reached in the same way, and also by what its ON compares
+// (aggregate_input.hpp says why); then a row of the group has its row, or none.
+//
 // Why it is sound: let K be the retained columns. Every dropped group expression is a deterministic function of columns
 // the closure of K reaches, so K determines it in every row of the input: grouping by K makes the same groups. Each
 // group holds a row of the input, hence a row of every relation in the chain under that key, and the key admits one
-// such row: an inner join on it returns each group exactly once.
+// such row: an inner join on it returns each group exactly once. Of a NULL-supplied relation the group's rows have that
+// one row or all none, and a LEFT join returns the group once, with the row or with NULL.
 //
 // Chain: the closure's links that a dropped column stands on, as far as they are needed. A link is needed to fetch what
 // is shown, and, under a declared key, for its guard: a column may leave the group key because of a key whose table
@@ -30,6 +34,7 @@
 #include "late_materialization/aggregate_input.hpp"
 #include "late_materialization/aggregate_shape.hpp"
 #include "late_materialization/decline_reason.hpp"
+#include "late_materialization/join_back_promise.hpp"
 
 namespace merganser {
 
@@ -37,6 +42,10 @@ namespace merganser {
 struct JoinBackLink {
 	idx_t relation;
 	idx_t key;
+	//! What the join compares: the key's columns with their own values, or what the ON of an outer join compares, the
+	//! key's columns among it.
+	vector<ComparedColumns> compared;
+	FoundRows found;
 	//! Columns of the relation to fetch besides the key's: shown ones and those a later link is found by. None where
 	//! the link is there for its guard alone.
 	vector<ColumnBinding> fetched;
@@ -99,6 +108,8 @@ private:
 	bool KeepsAGroup() const;
 	bool Determines(const OutputColumn &candidate) const;
 	vector<JoinBackLink> Closure(ColumnSet &available) const;
+	bool TryReach(const ColumnSet &available, idx_t relation, JoinBackLink &link) const;
+	bool TryLookUp(const ColumnSet &available, idx_t relation, JoinBackLink &link) const;
 	bool IsReachable(const ColumnSet &available, const ColumnBinding &column) const;
 	//! Base columns with one value per group. A group column of inexact type is not among them: its group may hold
 	//! 0.0 and -0.0, which signbit(x) tells apart.

@@ -148,7 +148,8 @@ vector<EliminatedDimension> ForeignKeyElimination::Apply(const vector<JoinBackLi
 
 bool ForeignKeyElimination::TryRemove(const BaseRelation &relation, RelationForeignKey &relied_on) {
 	for (auto &from : input.Relations()) {
-		if (from.source == relation.source || removed.find(from.source.get()) != removed.end()) {
+		if (from.source == relation.source || from.null_supplied || relation.null_supplied ||
+		    removed.find(from.source.get()) != removed.end()) {
 			continue;
 		}
 		for (auto &foreign_key : from.foreign_keys) {

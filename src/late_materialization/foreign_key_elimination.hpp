@@ -12,7 +12,8 @@
 // Sound when the foreign key points to a key of the dimension and is equated to it in every row: then each row whose
 // foreign key is not NULL joins exactly one row of the dimension, so the join only drops rows with NULL, which
 // `o_custkey IS NOT NULL` does as well. Required besides: no filter on the dimension, no other column of it used in the
-// narrow plan. The dimension's key columns are replaced by the foreign key's wherever they are used.
+// narrow plan, and no outer join that supplies either table with NULL. The dimension's key columns are replaced by the
+// foreign key's wherever they are used.
 // Only dimensions of the join-back chain are removed. The retained columns determine the foreign key of each group (by
 // it the chain finds the dimension's row), so a row without a partner makes groups of its own, which the join would
 // have dropped whole: where such a group survives the top-N, the guard fails the query and names the foreign key; where

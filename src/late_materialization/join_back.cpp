@@ -99,10 +99,10 @@ unique_ptr<LogicalOperator> JoinBack::ProjectRetained(unique_ptr<LogicalOperator
 	Move(projected);
 	for (idx_t i = 0; i < deferral.Chain().size(); i++) {
 		auto &link = deferral.Chain()[i];
-		for (auto &column : input.Relations()[link.relation].keys[link.key].columns) {
-			if (deferral.ProviderOf(column, i).kind == Deferral::Provider::Kind::CONSTANT) {
-				constants[column] = ColumnBinding(index, ProjectionIndex(expressions.size()));
-				expressions.push_back(Materialize(column, TypeOf(column), i));
+		for (auto &compared : link.compared) {
+			if (deferral.ProviderOf(compared.probe, i).kind == Deferral::Provider::Kind::CONSTANT) {
+				constants[compared.column] = ColumnBinding(index, ProjectionIndex(expressions.size()));
+				expressions.push_back(Materialize(compared.probe, TypeOf(compared.column), i));
 			}
 		}
 	}
@@ -137,16 +137,18 @@ unique_ptr<LogicalOperator> JoinBack::AddLink(unique_ptr<LogicalOperator> plan, 
 	auto &key = relation.keys[link.key];
 
 	auto needed = link.fetched;
-	needed.insert(needed.end(), key.columns.begin(), key.columns.end());
+	for (auto &compared : link.compared) {
+		needed.push_back(compared.column);
+	}
 	auto copy = RelationCopy::Create(optimizer.binder, relation, needed);
 
 	vector<JoinCondition> conditions;
-	for (auto &column : key.columns) {
-		auto type = TypeOf(column);
-		auto constant = constants.find(column);
-		auto probe = constant == constants.end() ? Materialize(column, type, link_index)
+	for (auto &compared : link.compared) {
+		auto type = TypeOf(compared.column);
+		auto constant = constants.find(compared.column);
+		auto probe = constant == constants.end() ? Materialize(compared.probe, type, link_index)
 		                                         : make_uniq<BoundColumnRefExpression>(type, constant->second);
-		auto found = make_uniq<BoundColumnRefExpression>(type, copy.bindings[column]);
+		auto found = make_uniq<BoundColumnRefExpression>(type, copy.bindings[compared.column]);
 		conditions.emplace_back(std::move(probe), std::move(found), ExpressionType::COMPARE_EQUAL);
 	}
 	auto join = make_uniq<LogicalComparisonJoin>(query.read_to_end ? JoinType::LEFT : JoinType::SINGLE);
@@ -161,10 +163,17 @@ unique_ptr<LogicalOperator> JoinBack::AddLink(unique_ptr<LogicalOperator> plan, 
 	JoinBackPromise promise;
 	promise.key = key.name;
 	promise.table = key.object;
-	auto &first = key.columns[0];
+	promise.found = link.found;
+	auto &first = link.compared[0];
+	unique_ptr<Expression> sought;
+	if (link.found == FoundRows::ONE_UNLESS_NULL) {
+		auto provider = deferral.ProviderOf(first.probe, link_index).column;
+		sought = make_uniq<BoundColumnRefExpression>(materialized_type.at(provider), materialized.at(provider));
+	}
 	auto guard = make_uniq<LogicalJoinBackGuard>(
 	    make_uniq<BoundColumnRefExpression>(LogicalType::BIGINT, row_number),
-	    make_uniq<BoundColumnRefExpression>(TypeOf(first), copy.bindings[first]), query.bound, std::move(promise));
+	    make_uniq<BoundColumnRefExpression>(TypeOf(first.column), copy.bindings[first.column]), std::move(sought),
+	    query.bound, std::move(promise));
 	guard->children.push_back(std::move(join));
 	guards.emplace_back(*guard);
 	return std::move(guard);

@@ -149,13 +149,16 @@ LogicalPlanSQLExportResult LogicalNarrowRows::ToSQL(LogicalPlanSQLExportContext 
 }
 
 LogicalJoinBackGuard::LogicalJoinBackGuard(unique_ptr<Expression> row_number, unique_ptr<Expression> found,
-                                           optional_idx bound, JoinBackPromise promise)
+                                           unique_ptr<Expression> sought, optional_idx bound, JoinBackPromise promise)
     : bound(bound), promise(std::move(promise)) {
 	if (bound.IsValid()) {
 		SetEstimatedCardinality(bound.GetIndex());
 	}
 	expressions.push_back(std::move(row_number));
 	expressions.push_back(std::move(found));
+	if (sought) {
+		expressions.push_back(std::move(sought));
+	}
 }
 
 void LogicalJoinBackGuard::RelyOnForeignKey(string foreign_key, string referencing) {
@@ -164,7 +167,9 @@ void LogicalJoinBackGuard::RelyOnForeignKey(string foreign_key, string referenci
 }
 
 unique_ptr<LogicalOperator> LogicalJoinBackGuard::CopyAlone() const {
-	return make_uniq<LogicalJoinBackGuard>(expressions[0]->Copy(), expressions[1]->Copy(), bound, promise);
+	auto sought = expressions.size() > 2 ? expressions[2]->Copy() : nullptr;
+	return make_uniq<LogicalJoinBackGuard>(expressions[0]->Copy(), expressions[1]->Copy(), std::move(sought), bound,
+	                                       promise);
 }
 
 vector<ColumnBinding> LogicalJoinBackGuard::GetColumnBindings() {
@@ -191,15 +196,20 @@ PhysicalOperator &LogicalJoinBackGuard::CreatePlan(ClientContext &context, Physi
 	auto &child = planner.CreatePlan(*children[0]);
 	auto row_number = expressions[0]->Cast<BoundReferenceExpression>().Index();
 	auto found = expressions[1]->Cast<BoundReferenceExpression>().Index();
-	auto &result = planner.Make<PhysicalJoinBackGuard>(types, estimated_cardinality, row_number, found, promise);
+	auto sought = expressions.size() > 2 ? optional_idx(expressions[2]->Cast<BoundReferenceExpression>().Index())
+	                                     : optional_idx();
+	auto &result =
+	    planner.Make<PhysicalJoinBackGuard>(types, estimated_cardinality, row_number, found, sought, promise);
 	result.children.push_back(child);
 	return result;
 }
 
 PhysicalJoinBackGuard::PhysicalJoinBackGuard(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality,
-                                             idx_t row_number_column, idx_t found_column, JoinBackPromise promise)
+                                             idx_t row_number_column, idx_t found_column, optional_idx sought_column,
+                                             JoinBackPromise promise)
     : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, std::move(types), estimated_cardinality),
-      row_number_column(row_number_column), found_column(found_column), promise(std::move(promise)) {
+      row_number_column(row_number_column), found_column(found_column), sought_column(sought_column),
+      promise(std::move(promise)) {
 }
 
 string PhysicalJoinBackGuard::GetName() const {
@@ -214,14 +224,25 @@ unique_ptr<GlobalOperatorState> PhysicalJoinBackGuard::GetGlobalOperatorState(Cl
 	return make_uniq<JoinBackGuardState>();
 }
 
-OperatorResultType PhysicalJoinBackGuard::Execute(ExecutionContext &context, DataChunk &input, DataChunk &chunk,
-                                                  GlobalOperatorState &gstate_p, OperatorState &state) const {
+void PhysicalJoinBackGuard::RequireFound(DataChunk &input) const {
 	UnifiedVectorFormat found;
 	input.data[found_column].ToUnifiedFormat(found);
+	UnifiedVectorFormat sought;
+	if (sought_column.IsValid()) {
+		input.data[sought_column.GetIndex()].ToUnifiedFormat(sought);
+	}
 	for (idx_t i = 0; i < input.size(); i++) {
-		if (!found.validity.RowIsValid(found.sel->get_index(i))) {
+		auto excused = sought_column.IsValid() && !sought.validity.RowIsValid(sought.sel->get_index(i));
+		if (!excused && !found.validity.RowIsValid(found.sel->get_index(i))) {
 			throw InvalidInputException(promise.MissingMessage());
 		}
+	}
+}
+
+OperatorResultType PhysicalJoinBackGuard::Execute(ExecutionContext &context, DataChunk &input, DataChunk &chunk,
+                                                  GlobalOperatorState &gstate_p, OperatorState &state) const {
+	if (promise.found != FoundRows::AT_MOST_ONE) {
+		RequireFound(input);
 	}
 	UnifiedVectorFormat format;
 	input.data[row_number_column].ToUnifiedFormat(format);

@@ -10,10 +10,11 @@
 //
 // A join of the join-back is a LEFT join: no narrow row can be lost in it, and one that found nothing passes with NULL
 // in the key. That fails the query: no row has the key, so a foreign key is broken, the key is NULL or the data changed
-// between the two scans. A number met twice fails it too: the key has duplicates. Both are seen at the row itself,
-// before it leaves, so a guard needs not be read to its end: a LIMIT above may stop when it has enough. Errors:
-// InvalidInputException with a sentence of join_back_promise.hpp. Limit: keys of rows that do not come by are not
-// looked at here; key_check.hpp looks at all values of a declared key.
+// between the two scans. Only what an outer join of the query had supplied with NULL may find nothing, and then the
+// value it looked for is NULL, or it looks for what that outer join did (FoundRows). A number met twice fails it too:
+// the key has duplicates. Both are seen at the row itself, before it leaves, so a guard needs not be read to its end: a
+// LIMIT above may stop when it has enough. Errors: InvalidInputException with a sentence of join_back_promise.hpp.
+// Limit: keys of rows that do not come by are not looked at here; key_check.hpp looks at all values of a declared key.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -61,9 +62,10 @@ private:
 
 class LogicalJoinBackGuard : public TravellingOperator {
 public:
-	//! `row_number` is that of the narrow row, `found` a column of the joined key, NULL in a row that found nothing.
-	LogicalJoinBackGuard(unique_ptr<Expression> row_number, unique_ptr<Expression> found, optional_idx bound,
-	                     JoinBackPromise promise);
+	//! `row_number` is that of the narrow row, `found` a column of the joined key, NULL in a row that found nothing,
+	//! `sought` the value it was compared with, which only FoundRows::ONE_UNLESS_NULL needs.
+	LogicalJoinBackGuard(unique_ptr<Expression> row_number, unique_ptr<Expression> found, unique_ptr<Expression> sought,
+	                     optional_idx bound, JoinBackPromise promise);
 
 	const Expression &RowNumber() const {
 		return *expressions[0];
@@ -116,7 +118,8 @@ private:
 class PhysicalJoinBackGuard : public PhysicalOperator {
 public:
 	PhysicalJoinBackGuard(PhysicalPlan &plan, vector<LogicalType> types, idx_t estimated_cardinality,
-	                      idx_t row_number_column, idx_t found_column, JoinBackPromise promise);
+	                      idx_t row_number_column, idx_t found_column, optional_idx sought_column,
+	                      JoinBackPromise promise);
 
 	string GetName() const override;
 	InsertionOrderPreservingMap<string> ParamsToString() const override;
@@ -128,8 +131,11 @@ public:
 	}
 
 private:
+	void RequireFound(DataChunk &input) const;
+
 	idx_t row_number_column;
 	idx_t found_column;
+	optional_idx sought_column;
 	JoinBackPromise promise;
 };
 

@@ -19,9 +19,19 @@
 
 namespace merganser {
 
+//! How many rows a join-back finds for each of its rows.
+enum class FoundRows : uint8_t {
+	ONE,
+	//! None where the value that is looked for is NULL: a row an outer join had supplied with NULL.
+	ONE_UNLESS_NULL,
+	//! As the outer join whose comparison this is.
+	AT_MOST_ONE
+};
+
 struct JoinBackPromise {
 	//! "d (id)".
 	string key;
+	FoundRows found = FoundRows::ONE;
 	//! The table or view the key is of, as merganser_verify takes it.
 	string table;
 	//! "f (d) references d (id)", or empty where no foreign key took the join out of the narrow plan.

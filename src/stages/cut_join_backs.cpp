@@ -137,7 +137,8 @@ Partitioning StagePlanner::CutJoinBack(Slot &op) {
 		delivered = narrow_lies;
 	}
 	auto rows = guard.estimated_cardinality;
-	auto check = make_uniq<LogicalJoinBackCheck>(guard, parts.wide_keys[0]->Copy(), parts.bindings, parts.types);
+	auto check = make_uniq<LogicalJoinBackCheck>(guard, parts.wide_keys[0]->Copy(), parts.narrow_keys[0]->Copy(),
+	                                             parts.bindings, parts.types);
 	check->children.push_back(
 	    Join(JoinType::LEFT, std::move(parts.narrow), std::move(parts.wide), parts.narrow_keys, parts.wide_keys, rows));
 	check->SetEstimatedCardinality(rows);

@@ -13,9 +13,21 @@ string Literal(const string &text) {
 	return Value(text).ToSQLString();
 }
 
-unique_ptr<ParsedExpression> Condition(ClientContext &context, const string &row_number, const string &found,
+string IsMissing(const string &found, const string &sought, FoundRows promised) {
+	switch (promised) {
+	case FoundRows::ONE:
+		return found + " IS NULL";
+	case FoundRows::ONE_UNLESS_NULL:
+		return found + " IS NULL AND " + sought + " IS NOT NULL";
+	case FoundRows::AT_MOST_ONE:
+		break;
+	}
+	return "false";
+}
+
+unique_ptr<ParsedExpression> Condition(ClientContext &context, const string &row_number, const string &is_missing,
                                        const JoinBackPromise &promise) {
-	auto text = "CASE WHEN " + found + " IS NULL THEN error(" + Literal(promise.MissingMessage()) +
+	auto text = "CASE WHEN " + is_missing + " THEN error(" + Literal(promise.MissingMessage()) +
 	            ") WHEN count(*) OVER () > max(" + row_number + ") OVER () + 1 THEN error(" +
 	            Literal(promise.DuplicateMessage()) + ") ELSE true END";
 	return Parser(context).ParseSingleExpression(text);
@@ -24,11 +36,13 @@ unique_ptr<ParsedExpression> Condition(ClientContext &context, const string &row
 } // namespace
 
 LogicalJoinBackCheck::LogicalJoinBackCheck(const LogicalJoinBackGuard &guard, unique_ptr<Expression> found,
-                                           vector<ColumnBinding> bindings, vector<LogicalType> types)
+                                           unique_ptr<Expression> sought, vector<ColumnBinding> bindings,
+                                           vector<LogicalType> types)
     : ExportedOperator("JOIN_BACK_CHECK"), bindings(std::move(bindings)), guard_types(std::move(types)),
       promise(guard.Promise()) {
 	expressions.push_back(guard.RowNumber().Copy());
 	expressions.push_back(std::move(found));
+	expressions.push_back(std::move(sought));
 }
 
 vector<ColumnBinding> LogicalJoinBackCheck::GetColumnBindings() {
@@ -51,10 +65,10 @@ LogicalPlanSQLExportResult LogicalJoinBackCheck::ToSQL(LogicalPlanSQLExportConte
 		return LogicalPlanSQLExportResult::Failure(checked);
 	}
 	auto row_number = checked.GetValue()[0]->ToString();
-	auto found = checked.GetValue()[1]->ToString();
+	auto is_missing = IsMissing(checked.GetValue()[1]->ToString(), checked.GetValue()[2]->ToString(), promise.found);
 	auto &child = input.children[0];
 	auto select = context.ForwardFields(child, input.fields);
-	select->qualify = Condition(context.GetClientContext(), row_number, found, promise);
+	select->qualify = Condition(context.GetClientContext(), row_number, is_missing, promise);
 	select->from_table = LogicalPlanSQLExportHelpers::CreateSubquery(std::move(child));
 	return LogicalPlanSQLExportResult::Success({std::move(select), std::move(input.fields)});
 }

@@ -9,6 +9,7 @@
 //     WHEN found IS NULL THEN error('Foreign key … found no row …')
 //     WHEN count(*) OVER () > max(row_number) OVER () + 1 THEN error('Key … has more than one row …')
 //     ELSE true END
+// with `AND sought IS NOT NULL` in the first condition, or without it, where a row may find nothing (FoundRows).
 // Sound because a narrow row that found nothing stays in the join with NULL in the key, and because the rows of a task
 // are numbered 0, 1, ... in that task: with none lost, more rows than numbers are rows met twice. Errors: the messages
 // of the guard.
@@ -25,8 +26,9 @@ class LogicalJoinBackGuard;
 
 class LogicalJoinBackCheck : public ExportedOperator {
 public:
-	//! `bindings` and `types` are those of the guard it stands for; `found` is NULL in a row that found nothing.
-	LogicalJoinBackCheck(const LogicalJoinBackGuard &guard, unique_ptr<Expression> found,
+	//! `bindings` and `types` are those of the guard it stands for; `found` is NULL in a row that found nothing for
+	//! `sought`.
+	LogicalJoinBackCheck(const LogicalJoinBackGuard &guard, unique_ptr<Expression> found, unique_ptr<Expression> sought,
 	                     vector<ColumnBinding> bindings, vector<LogicalType> types);
 
 	vector<ColumnBinding> GetColumnBindings() override;

@@ -166,17 +166,38 @@ def declare_foreign_key(connection, table: str, columns: list[str], referenced: 
 
 
 @st.composite
+def joined(draw, a: dict, kind: str, with_b: bool):
+    """FROM; whether a row of `f` finds one row of `a` and no other row has NULL there; conditions for WHERE."""
+    on = " AND ".join(f"f{i} = {column}" for i, column in enumerate(a["key"]))
+    if kind == "SEMI JOIN":
+        source = f"a SEMI JOIN f ON {on}"
+    else:
+        derived = ["(SELECT * FROM a) a", "(SELECT * FROM a WHERE a_p0 IS NOT NULL) a"]
+        derived.append("(SELECT * REPLACE (coalesce(a_up, {0}) AS a_up) FROM a) a")
+        on += draw(st.sampled_from([""] * 5 + [" AND a_p0 IS NOT NULL", " AND v > {1}", " AND a_up = {1}"]))
+        supplied = draw(st.sampled_from(["a"] * 5 + derived))
+        if with_b and supplied == "a" and draw(st.booleans()):
+            inner = draw(st.sampled_from(["JOIN", "LEFT JOIN"]))
+            return f"f {kind} (a {inner} b ON a_up = b_k0) ON {on}", False, []
+        source = f"f {kind} {supplied} ON {on}" if draw(st.booleans()) else f"{supplied} {mirrored(kind)} f ON {on}"
+    finds_one = kind in ("JOIN", "LEFT JOIN") and "v >" not in on
+    if not with_b:
+        return source, finds_one, []
+    link = draw(st.sampled_from([" JOIN b ON a_up = b_k0", ", b", " LEFT JOIN b ON a_up = b_k0"]))
+    return source + link, finds_one, ["a_up = b_k0"] if link == ", b" else []
+
+
+def mirrored(kind: str) -> str:
+    return {"LEFT JOIN": "RIGHT JOIN", "RIGHT JOIN": "LEFT JOIN"}.get(kind, kind)
+
+
+@st.composite
 def reports(draw, a: dict, b: dict):
     with_b = draw(st.booleans())
-    kind = draw(st.sampled_from(["JOIN"] * 12 + ["LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "SEMI JOIN"]))
-    on = " AND ".join(f"f{i} = {column}" for i, column in enumerate(a["key"]))
-    source = f"a SEMI JOIN f ON {on}" if kind == "SEMI JOIN" else f"f {kind} a ON {on}"
+    kind = draw(st.sampled_from(["JOIN"] * 8 + ["LEFT JOIN"] * 5 + ["RIGHT JOIN", "FULL JOIN"] * 2 + ["SEMI JOIN"]))
     value = "1" if kind == "SEMI JOIN" else "v"
     facts_side = [] if kind == "SEMI JOIN" else [f"f{i}" for i in range(len(a["key"]))]
-    where = []
-    if with_b:
-        source += draw(st.sampled_from([" JOIN b ON a_up = b_k0", ", b", " LEFT JOIN b ON a_up = b_k0"]))
-        where += ["a_up = b_k0"] if source.endswith(", b") else []
+    source, finds_one, where = draw(joined(a, kind, with_b))
     available = [name for name, _ in a["columns"]] + ([name for name, _ in b["columns"]] if with_b else [])
     key = (
         a["key"]
@@ -206,7 +227,8 @@ def reports(draw, a: dict, b: dict):
     first = draw(st.sampled_from(["count(*)", "count(*)", f"count(DISTINCT {value})", "{1} + {1}", f"max({value})"]))
     order = ", ".join([f"{first}{direction}", *last])
     known = a["how"] in ("primary", "declared", "unique") and not a["broken"]
-    ordered = last != list(key) or (known and len(key) == len(a["key"]))
+    unique = known and len(key) == len(a["key"]) and (key == a["key"] or finds_one)
+    ordered = last != list(key) or unique
     limit = draw(st.sampled_from([" LIMIT {1}", " LIMIT {3}", " LIMIT {6}"] * 3 + [" LIMIT {0}"]))
     limit += draw(st.sampled_from(["", "", " OFFSET {2}"]))
     if not ordered:

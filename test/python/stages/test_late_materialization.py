@@ -165,6 +165,33 @@ def test_every_group_is_fetched_in_the_task_that_has_it(connection, above, broad
     assert connection.execute(query).fetchall() == expected
 
 
+OUTER_JOINED = """
+    SELECT {0}, c_name, n_name, c_comment, sum(l_quantity) AS s
+    FROM lineitem LEFT JOIN orders ON l_orderkey = o_orderkey
+    LEFT JOIN (FROM customer WHERE c_custkey % 3 > 0 OR {1}) customer ON o_custkey = c_custkey
+    LEFT JOIN nation ON c_nationkey = n_nationkey AND n_nationkey > 7 GROUP BY ALL ORDER BY s DESC, {0} {2}"""
+
+
+@pytest.mark.parametrize("bound", ["", "LIMIT 30"])
+@pytest.mark.parametrize("found_by", ["c_custkey", "o_custkey"])
+@pytest.mark.parametrize("broadcast_max_bytes", [0, 64 << 20])
+def test_rows_an_outer_join_supplies_with_null(connection, bound, found_by, broadcast_max_bytes):
+    """The group without a customer, which is the largest, finds none; customers without a nation above 7 find one."""
+    query = OUTER_JOINED.format(found_by, "false" if found_by == "c_custkey" else "true", bound)
+    if found_by == "o_custkey":
+        query = query.replace("(FROM customer WHERE c_custkey % 3 > 0 OR true) customer", "customer")
+    connection.execute("SET merganser_late_materialization = false")
+    expected = connection.execute(query).fetchall()
+    assert any(row[2] is None for row in expected)
+    connection.execute("SET merganser_late_materialization = true")
+    assert connection.execute(query).fetchall() == expected
+    connection.execute(f"SET merganser_broadcast_max_bytes = {broadcast_max_bytes}")
+    assert any("JOIN" in sql and "QUALIFY CASE" in sql for _, _, sql, _ in stages_of(connection, query))
+    connection.execute("SET merganser_runner = 'local'")
+    assert "Staged Query" in connection.execute(f"EXPLAIN {query}").fetchall()[0][1]
+    assert connection.execute(query).fetchall() == expected
+
+
 def test_a_broken_key_fails_before_a_limit_is_met(broken):
     query = "SELECT id, name, sum(value) AS s FROM sale JOIN twice ON customer = id GROUP BY ALL LIMIT 1"
     stages = stages_of(broken, query)
