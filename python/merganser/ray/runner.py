@@ -31,6 +31,10 @@ NO_RAY = (
     f"again, or {IN_DUCKDB}"
 )
 RAY_ENDED = "Ray was shut down while the query ran"
+FORKED = (
+    "this process was forked from one that uses Ray, whose connection does not come along: start processes with "
+    f"multiprocessing.get_context('spawn'), or {IN_DUCKDB}"
+)
 
 
 class Runner:
@@ -39,6 +43,7 @@ class Runner:
     def __init__(self, cluster: Cluster, extension: Path) -> None:
         self.cluster = cluster
         self.extension = extension
+        self.process = os.getpid()
         self.ending = False
         self.joining = threading.Lock()
         self.threads: set[threading.Thread] = set()
@@ -52,12 +57,18 @@ class Runner:
     def submit(self, document: bytes, number: int) -> None:
         """Called by the extension. What is raised here would be lost, so it becomes the query's error."""
         try:
+            if self.is_forked():
+                raise QueryFailure("IO", FORKED)
             start_thread(f"merganser-query-{number}", self.run, document, number)
         except KeyboardInterrupt:
             self.end(number, QueryFailure("Interrupt", "Interrupted!"))
             _thread.interrupt_main()
         except BaseException as error:  # noqa: BLE001
             self.end(number, error)
+
+    def is_forked(self) -> bool:
+        """The threads and sockets of Ray, and its workers, are those of the parent."""
+        return os.getpid() != self.process
 
     def run(self, document: bytes, number: int) -> None:
         query = None
@@ -198,6 +209,8 @@ def use(
     """Runs the queries of the connection's database on the cluster at `address`, which this process joins once."""
     global _runner
     with _lock:
+        if _runner is not None and _runner.is_forked():
+            raise ConnectionError(FORKED)
         if _runner is not None and not _runner.cluster.is_connected() and not ray.is_initialized():
             _runner.close()  # the user has ended Ray
             _runner = None
@@ -224,7 +237,7 @@ def shutdown() -> None:
     """Ends running queries, the workers, and Ray if merganser started it. Also done when the process ends."""
     global _runner
     with _lock:
-        if _runner is not None:
+        if _runner is not None and not _runner.is_forked():
             _runner.close()
             _runner = None
 

@@ -215,3 +215,49 @@ def run_with_tokens(folder: Path) -> None:
         ended = subprocess.run(program, cwd=folder, env=wrong, capture_output=True, text=True, timeout=HANGS_SECONDS)
         assert "no Ray cluster of this process answers at" in ended.stderr.splitlines()[-1], ended.stderr
         cluster.stdin.close()
+
+
+FORKS = """
+import os, sys, merganser, merganser.ray
+address, folder = sys.argv[1:]
+connection = merganser.connect(runner="ray", address=address, config={"threads": "1"})
+for name, value in {"distribute_min_bytes": 0, "exchange_directory": f"'{folder}'", "worker_directory": f"'{folder}'",
+                    "worker_memory_limit": "'500MB'"}.items():
+    connection.execute(f"SET GLOBAL merganser_{name} = {value}")
+connection.execute("SET enable_progress_bar = false")
+connection.execute("CREATE TABLE t AS SELECT i, i % 2 AS g FROM range(1000) r(i)")
+
+def tell(call):
+    try:
+        print(call(), flush=True)
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}", flush=True)
+
+query = lambda: connection.execute("SELECT g, count(*) FROM t GROUP BY g ORDER BY g").fetchall()
+tell(query)
+child = os.fork()
+if child == 0:
+    tell(lambda: merganser.connect(runner="ray", address=address))
+    tell(query)
+    tell(lambda: merganser.connect(runner="local").execute("SELECT 42").fetchall())
+    tell(merganser.ray.shutdown)
+    os._exit(0)
+tell(lambda: os.waitpid(child, 0)[1])
+tell(query)
+"""
+
+
+def test_a_process_that_forks(ray_cluster):
+    """As multiprocessing does by itself on Linux: the child is told, and cannot end what the parent uses."""
+    command = [sys.executable, "-c", FORKS, ray_cluster.address, str(ray_cluster.folder)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANGS_SECONDS)
+    assert ended.returncode == 0, ended.stderr
+    rows, connects, queries, local, shuts_down, status, same_rows = ended.stdout.splitlines()
+    forked = (
+        "this process was forked from one that uses Ray, whose connection does not come along: start processes with"
+    )
+    assert rows == same_rows == "[(0, 500), (1, 500)]"
+    assert connects.startswith(f"ConnectionError: {forked} multiprocessing.get_context('spawn')")
+    assert queries.startswith(f"IOException: IO Error: {forked} ")
+    assert (local, shuts_down, status) == ("[(42,)]", "None", "0")
