@@ -88,7 +88,11 @@ shared_ptr<ProcessFolder> ProcessFolder::In(const fs::path &directory) {
 	return result;
 }
 
-ProcessFolder::ProcessFolder(const fs::path &directory) : root(directory / ("merganser-" + to_string(geteuid()))) {
+fs::path ProcessFolder::RootIn(const fs::path &directory) {
+	return directory / ("merganser-" + to_string(geteuid()));
+}
+
+ProcessFolder::ProcessFolder(const fs::path &directory) : root(RootIn(directory)) {
 	std::error_code error;
 	fs::create_directories(directory, error);
 	if (error) {

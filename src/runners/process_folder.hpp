@@ -21,6 +21,8 @@ namespace merganser {
 
 class ProcessFolder {
 public:
+	//! The folder of this user in `directory`, which holds those of processes.
+	static std::filesystem::path RootIn(const std::filesystem::path &directory);
 	//! The one of this process in `directory`, made where no query uses it now.
 	static shared_ptr<ProcessFolder> In(const std::filesystem::path &directory);
 

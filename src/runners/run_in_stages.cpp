@@ -1,6 +1,7 @@
 #include "runners/run_in_stages.hpp"
 
 #include "decision_log.hpp"
+#include "runners/exchange_folder.hpp"
 #include "runners/process_bound.hpp"
 #include "runners/session_settings.hpp"
 #include "runners/stage_runner.hpp"
@@ -247,6 +248,9 @@ bool TryReplaceCopy(ClientContext &context, Binder &binder, unique_ptr<LogicalOp
 
 bool TryReplaceAny(ClientContext &context, Binder &binder, unique_ptr<LogicalOperator> &plan, string &reason) {
 	reason = SessionSettings::Restriction(context);
+	if (reason.empty()) {
+		reason = ExchangeFolder::WhyNot(context);
+	}
 	if (!reason.empty()) {
 		return false;
 	}
