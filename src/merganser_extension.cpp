@@ -18,6 +18,7 @@
 #include "grouping/prepare_calls.hpp"
 #include "grouping/write_regions.hpp"
 #include "late_materialization/late_materialization.hpp"
+#include "ordered_windows/ordered_windows.hpp"
 #include "report/advise_function.hpp"
 #include "report/decline_reasons_function.hpp"
 #include "report/explain_function.hpp"
@@ -57,6 +58,7 @@ static void Load(ExtensionLoader &loader) {
 	ExchangePartitions::Register(loader);     // how much that is
 	SessionSecrets::Register(loader);         // what a task needs to read its files
 	RunInStages::Register(loader);            // on the optimised plan, after everything that changes it
+	OrderedWindows::Register(loader);         // on what is left of the plan: the windows that this process computes
 	StagesFunction::Register(loader);         // shows what Stages would do
 	DeclineReasonsFunction::Register(loader); // what they may say
 	AdviseFunction::Register(loader);         // and what would make them apply

@@ -1,6 +1,7 @@
 #include "settings.hpp"
 
 #include "setting_checks.hpp"
+#include "window_settings.hpp"
 
 #include "duckdb/main/config.hpp"
 #include "duckdb/main/extension/extension_loader.hpp"
@@ -60,6 +61,10 @@ vector<Setting> AllSettings() {
 		 "Largest number of tables a late materialization may fetch columns from"},
 	    {LATE_MATERIALIZATION_COST, LogicalType::BOOLEAN, Value::BOOLEAN(true),
 		 "Decline late materialization where it is estimated not to pay; off rewrites wherever it is sound"},
+	    {WindowSettings::ENABLED, LogicalType::BOOLEAN, Value::BOOLEAN(true),
+		 "Compute windows with PARTITION BY over data that lies in order in one pass, without hashing or sorting all"},
+	    {WindowSettings::MIN_ROWS, LogicalType::UBIGINT, Value::UBIGINT(50000),
+		 "Windows over fewer rows of a scan than this, about, run in DuckDB alone"},
 	    {RUNNER, LogicalType::VARCHAR, Value(""),
 		 "What runs queries in stages: local (threads of this process), ray, or empty for DuckDB alone",
 		 SettingChecks::Runner},

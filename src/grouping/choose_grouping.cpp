@@ -11,35 +11,51 @@ namespace merganser {
 
 namespace {
 
-//! The call's partition set and ordering, as positions in an operator below.
+//! A partition set and ordering, as positions in an operator below.
 struct Wanted {
 	ClusteringSet partition;
 	OrderingList ordering;
 };
 
-bool PositionsInInput(const LogicalTableFunction &function, const vector<idx_t> &columns, vector<idx_t> &result) {
-	for (auto column : columns) {
-		auto &expression = *function.expressions[column];
-		if (expression.GetExpressionClass() != ExpressionClass::BOUND_REF) {
+bool PositionInInput(const LogicalTableFunction &function, idx_t column, idx_t &result) {
+	auto &expression = *function.expressions[column];
+	if (expression.GetExpressionClass() != ExpressionClass::BOUND_REF) {
+		return false;
+	}
+	result = expression.Cast<BoundReferenceExpression>().Index();
+	return true;
+}
+
+//! False where a partition or order column is computed.
+bool WantedInInput(const LogicalTableFunction &function, WantedRows &wanted) {
+	for (auto column : function.partition_columns) {
+		wanted.partition.push_back(column);
+		if (!PositionInInput(function, column, wanted.partition.back())) {
 			return false;
 		}
-		result.push_back(expression.Cast<BoundReferenceExpression>().Index());
+	}
+	for (auto &item : function.ordering) {
+		wanted.ordering.push_back(item);
+		if (!PositionInInput(function, item.column, wanted.ordering.back().column)) {
+			return false;
+		}
 	}
 	return true;
 }
 
-bool WantedAtOrigin(const LogicalTableFunction &function, const InputOrigin &origin, Wanted &wanted) {
-	vector<idx_t> order_columns;
-	for (auto &item : function.ordering) {
-		order_columns.push_back(item.column);
-	}
-	vector<idx_t> partition_input, order_input, partition, order;
-	if (!PositionsInInput(function, function.partition_columns, partition_input) ||
-	    !PositionsInInput(function, order_columns, order_input) || !origin.Map(partition_input, partition) ||
-	    !origin.Map(order_input, order)) {
+bool WantedAtOrigin(optional_ptr<const WantedRows> rows, const InputOrigin &origin, Wanted &wanted) {
+	if (!rows) {
 		return false;
 	}
-	auto items = function.ordering;
+	vector<idx_t> order_columns;
+	for (auto &item : rows->ordering) {
+		order_columns.push_back(item.column);
+	}
+	vector<idx_t> partition, order;
+	if (!origin.Map(rows->partition, partition) || !origin.Map(order_columns, order)) {
+		return false;
+	}
+	auto items = rows->ordering;
 	for (idx_t i = 0; i < items.size(); i++) {
 		items[i].column = order[i];
 	}
@@ -102,12 +118,12 @@ Delivered::Delivered(const LogicalTableFunction &function) : complete(ComparesCo
 	ordering = OrderingList(std::move(items));
 }
 
-GroupingDecision ChooseForNested(ClientContext &context, LogicalTableFunction &function, const InputOrigin &origin,
+GroupingDecision ChooseForNested(ClientContext &context, optional_ptr<const WantedRows> rows, const InputOrigin &origin,
                                  LogicalTableFunction &inner, const GroupingDecision &otherwise) {
 	auto result = otherwise;
 	Wanted wanted;
 	Delivered delivered(inner);
-	if (!delivered.complete || !WantedAtOrigin(function, origin, wanted)) {
+	if (!delivered.complete || !WantedAtOrigin(rows, origin, wanted)) {
 		result.reason =
 		    "a partition or order column of " + inner.definition.name + " does not reach this input unchanged";
 		return result;
@@ -129,7 +145,7 @@ GroupingDecision ChooseForNested(ClientContext &context, LogicalTableFunction &f
 	}
 	result.grouping = Grouping::FUSED;
 	ScanLayout layout;
-	result.parallel = ChooseGrouping(context, inner, layout).parallel && function.definition.splittable;
+	result.parallel = ChooseGrouping(context, inner, layout).parallel;
 	result.reason = "same partition set " + inner_set + " as " + inner.definition.name;
 	return result;
 }
@@ -152,12 +168,12 @@ vector<string> ScanNames(const LogicalGet &get) {
 	return result;
 }
 
-//! The call's partition set and ordering in terms of all the scan's columns.
-bool WantedAtScan(const LogicalTableFunction &function, InputOrigin origin, const LogicalGet &get, Wanted &wanted) {
+//! The partition set and ordering in terms of all the scan's columns.
+bool WantedAtScan(optional_ptr<const WantedRows> rows, InputOrigin origin, const LogicalGet &get, Wanted &wanted) {
 	for (auto &column : origin.columns) {
 		column = column.IsValid() ? ScannedColumn(get, column.GetIndex()) : column;
 	}
-	return WantedAtOrigin(function, origin, wanted);
+	return WantedAtOrigin(rows, origin, wanted);
 }
 
 string SortedDifferently(const StorageRegions &regions, const string &sorted, const Wanted &wanted,
@@ -204,11 +220,11 @@ bool ThreadsShareEvenly(ClientContext &context, const StorageRegions &regions) {
 	return threads == 1 || (regions.IsFiles() && regions.LargestShare(context) * threads <= most);
 }
 
-GroupingDecision ChooseForScan(ClientContext &context, LogicalTableFunction &function, const InputOrigin &origin,
+GroupingDecision ChooseForScan(ClientContext &context, optional_ptr<const WantedRows> rows, const InputOrigin &origin,
                                const LogicalGet &get, const GroupingDecision &otherwise, ScanLayout &layout) {
 	auto result = otherwise;
 	Wanted wanted;
-	auto at_scan = WantedAtScan(function, origin, get, wanted);
+	auto at_scan = WantedAtScan(rows, origin, get, wanted);
 	auto names = ScanNames(get);
 	auto remedy = at_scan ? RemedyFor(wanted, names) : string();
 	if (!ScanLayouts::TryFind(context, get, layout)) {
@@ -273,15 +289,28 @@ GroupingDecision ChooseGrouping(ClientContext &context, LogicalTableFunction &fu
 		return result;
 	}
 	auto result = GroupingOfUnknownInput(function);
+	WantedRows wanted;
+	auto is_plain = WantedInInput(function, wanted);
 	InputOrigin origin(*function.children[0]);
-	auto inner = dynamic_cast<LogicalTableFunction *>(&origin.source.get());
-	if (inner && inner->definition.semantics == TableSemantics::SET) {
-		return ChooseForNested(context, function, origin, *inner, result);
+	if (result.grouping != Grouping::HASHED && origin.source.get().type == LogicalOperatorType::LOGICAL_GET) {
+		return result;
 	}
-	if (result.grouping == Grouping::HASHED && origin.source.get().type == LogicalOperatorType::LOGICAL_GET) {
-		return ChooseForScan(context, function, origin, origin.source.get().Cast<LogicalGet>(), result, layout);
-	}
+	result = ChooseGrouping(context, is_plain ? &wanted : nullptr, origin, result, layout);
+	result.parallel = result.parallel && function.definition.splittable;
 	return result;
+}
+
+GroupingDecision ChooseGrouping(ClientContext &context, optional_ptr<const WantedRows> wanted,
+                                const InputOrigin &origin, const GroupingDecision &otherwise, ScanLayout &layout) {
+	auto &source = origin.source.get();
+	auto inner = dynamic_cast<LogicalTableFunction *>(&source);
+	if (inner && inner->definition.semantics == TableSemantics::SET) {
+		return ChooseForNested(context, wanted, origin, *inner, otherwise);
+	}
+	if (source.type == LogicalOperatorType::LOGICAL_GET) {
+		return ChooseForScan(context, wanted, origin, source.Cast<LogicalGet>(), otherwise, layout);
+	}
+	return otherwise;
 }
 
 } // namespace merganser

@@ -24,13 +24,25 @@
 
 #pragma once
 
-#include "grouping/logical_table_function.hpp"
+#include "grouping/input_origin.hpp"
 #include "grouping/scan_layout.hpp"
 
 namespace merganser {
 
 //! `function` sits in a plan whose column bindings are resolved to positions. `layout` is filled for REGION_LOCAL.
 GroupingDecision ChooseGrouping(ClientContext &context, LogicalTableFunction &function, ScanLayout &layout);
+
+//! The partition set, and the order inside a partition, that an operator needs its input in: positions in the input.
+struct WantedRows {
+	vector<idx_t> partition;
+	vector<OrderItem> ordering;
+};
+
+//! FUSED or REGION_LOCAL where the origin of the input gives its rows as wanted; else `otherwise`, with the reason why
+//! not. `wanted` is null where a column of it is no plain column of the input. FUSED, it is
+//! parallel where its input is.
+GroupingDecision ChooseGrouping(ClientContext &context, optional_ptr<const WantedRows> wanted,
+                                const InputOrigin &origin, const GroupingDecision &otherwise, ScanLayout &layout);
 
 //! HASHED or SINGLE: what a call with set semantics can always do.
 GroupingDecision GroupingOfUnknownInput(const LogicalTableFunction &function);

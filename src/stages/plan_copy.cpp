@@ -1,5 +1,6 @@
 #include "stages/plan_copy.hpp"
 
+#include "ordered_windows/logical_ordered_window.hpp"
 #include "stages/plan_columns.hpp"
 #include "stages/sliced_files.hpp"
 
@@ -105,6 +106,9 @@ PhysicalOperator &LogicalSessionRows::CreatePlan(ClientContext &context, Physica
 }
 
 unique_ptr<LogicalOperator> PlanCopy::Of(ClientContext &context, unique_ptr<LogicalOperator> &plan) {
+	if (dynamic_cast<LogicalOrderedWindow *>(plan.get())) {
+		return Of(context, plan->children[0]); // a task's session decides about its windows itself
+	}
 	unique_ptr<LogicalOperator> result;
 	if (plan->type == LogicalOperatorType::LOGICAL_GET && plan->children.empty()) {
 		auto &scan = plan->Cast<LogicalGet>();

@@ -7,7 +7,8 @@
 // writing and reading it, and neither our operators nor scans of a data frame survive that.
 //
 // The copy is made operator by operator: DuckDB's by DuckDB, ours by themselves, and a scan that only this session can
-// run is not copied at all: SessionRows stands for it and knows where the original is.
+// run is not copied at all: SessionRows stands for it and knows where the original is. The mark of a window that may
+// run over rows in order (ordered_windows/logical_ordered_window.hpp) is left out.
 //===----------------------------------------------------------------------===//
 
 #pragma once
