@@ -15,8 +15,10 @@ from urllib.parse import urlsplit
 from merganser.ray.threads import start_thread
 
 CHECK_SECONDS = 2.0
-#: A head that is started anew, as Ray can where its tables are kept elsewhere, has this long.
-GONE_SECONDS = 20.0
+CONNECT_SECONDS = 5.0
+#: A network that is away for a moment has this long, and a head that is started anew, as Ray can where its tables are
+#: kept elsewhere. Half of Ray's minute is left to leave it.
+GONE_SECONDS = 30.0
 #: This process or machine cannot connect, whoever listens.
 NOT_THE_HEAD = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.EADDRNOTAVAIL}
 
@@ -45,7 +47,7 @@ class HeadWatch:
 
     def answers(self) -> bool:
         try:
-            socket.create_connection((self.host, self.port), GONE_SECONDS).close()
+            socket.create_connection((self.host, self.port), CONNECT_SECONDS).close()
         except OSError as error:
             return error.errno in NOT_THE_HEAD
         return True

@@ -375,7 +375,8 @@ class Worker:
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         free = shutil.disk_usage(target.parent).free
         if free < LEAST_FREE_BYTES:
-            raise OSError(f'only {free} bytes are free for "{target.parent}" on {self.host}')
+            setting = "merganser_worker_directory" if task.fetch else "merganser_exchange_directory"
+            raise OSError(f'only {free} bytes are free for "{target.parent}"; SET {setting} to a folder with more room')
         cursor = database.cursor()
         with self.watched(Running(task, cursor)) as running:
             self.prepare(cursor, task)

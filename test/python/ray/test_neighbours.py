@@ -228,3 +228,27 @@ def test_another_users_folder_is_one_sentence(session, within, tmp_path):
     session.execute("SET merganser_worker_threads = 34")
     with pytest.raises(Exception, match="cannot run tasks: the folder .* is a link or no folder; remove it, or SET"):
         within(session.execute(QUERY).fetchall)
+
+
+@pytest.mark.parametrize("shared", ["true", "false"])
+def test_names_of_folders(session, within, tmp_path, shared):
+    folder = tmp_path / "ünï 'quoted' [1]*"
+    folder.mkdir()
+    path = str(folder).replace("'", "''")
+    session.execute(f"SET merganser_worker_directory = '{path}'; SET merganser_exchange_directory = '{path}'")
+    session.execute(f"SET merganser_exchange_shared = {shared}")
+    (folder / "faults").mkdir()  # where the workers of these tests look for theirs
+    (folder / "faults" / "log").touch()
+    assert within(session.execute(QUERY).fetchall) == EXPECTED
+    assert merganser.last_query()["runner"] == "ray"
+    groups = runner._runner.cluster.members
+    (members,) = [list(group.values()) for limits, group in groups.items() if limits.directory == str(folder)]
+    assert len(members) == 3 and all(Path(member.folder).parent.parent == folder for member in members)
+    for member in members:  # others would keep folders of the test
+        ray.get(member.actor.end.remote())
+        runner._runner.cluster.forget(limits_with(folder), member)
+
+
+def limits_with(directory: Path):
+    (limits,) = [limits for limits in runner._runner.cluster.members if limits.directory == str(directory)]
+    return limits

@@ -161,6 +161,28 @@ def test_a_directory_that_went_away_is_named(staged: duckdb.DuckDBPyConnection, 
     assert reason.startswith(f'no exchange folder can be made in "{tmp_path}/gone" (Not a directory): SET')
 
 
+@pytest.mark.parametrize(
+    "name", ["with space", "ünï 数据", "quote's", "star*[1]?", "percent%20#x", "new\nline", "{a},b"]
+)
+def test_names_of_folders(staged: duckdb.DuckDBPyConnection, tmp_path: Path, name: str):
+    """Of exchange files, of what is read, and of what is written; a pattern in the name of a folder is none."""
+    folder = tmp_path / name
+    folder.mkdir()
+    path = str(folder).replace("'", "''")
+    staged.execute(f"SET merganser_exchange_directory = '{path}'")
+    staged.execute("SET merganser_tasks = 4; SET merganser_task_bytes = 0")
+    assert sorted(staged.execute(QUERY).fetchall()) == [(0, 34), (1, 33), (2, 33)]
+    assert merganser.last_query()["stages"][0]["tasks"] > 1
+    staged.execute(f"COPY (FROM t) TO '{path}/out' (FORMAT parquet, PARTITION_BY (g))")
+    assert {file.name for file in (folder / "out").iterdir()} == {"g=0", "g=1", "g=2", "_manifest.merganser"}
+    query = f"SELECT g, count(*), sum(i) FROM '{tmp_path}/*/out/*/*.parquet' GROUP BY g ORDER BY g LIMIT 9"
+    rows = staged.execute(query).fetchall()
+    with duckdb.connect() as plain:
+        assert rows == plain.execute(query).fetchall() == [(0, 34, 1683), (1, 33, 1617), (2, 33, 1650)]
+    assert merganser.last_query()["stages"][0]["tasks"] > 1
+    assert {entry.name for entry in folder.iterdir()} == {"out"}
+
+
 UNPRIVILEGED = """
 import os, sys, merganser
 if os.geteuid() == 0:  # to root every folder is open
