@@ -4,6 +4,7 @@
 #include "late_materialization/changed_tables.hpp"
 #include "late_materialization/columns_read.hpp"
 #include "late_materialization/cost_estimate.hpp"
+#include "late_materialization/distinct_as_aggregate.hpp"
 #include "late_materialization/foreign_key_elimination.hpp"
 #include "late_materialization/join_back.hpp"
 #include "late_materialization/partial_reading.hpp"
@@ -23,7 +24,7 @@ namespace merganser {
 namespace {
 
 //! With one output column nothing can be deferred: the rule has nothing to look at.
-bool IsCandidate(const LogicalOperator &op) {
+bool IsCandidate(LogicalOperator &op) {
 	if (op.type != LogicalOperatorType::LOGICAL_AGGREGATE_AND_GROUP_BY) {
 		return false;
 	}
@@ -31,7 +32,7 @@ bool IsCandidate(const LogicalOperator &op) {
 	return !aggregate.groups.empty() && aggregate.groups.size() + aggregate.expressions.size() > 1;
 }
 
-bool Contains(const LogicalOperator &op, const std::function<bool(const LogicalOperator &)> &condition) {
+bool Contains(LogicalOperator &op, const std::function<bool(LogicalOperator &)> &condition) {
 	if (condition(op)) {
 		return true;
 	}
@@ -70,8 +71,13 @@ public:
 	}
 
 	void Visit(unique_ptr<LogicalOperator> &op) {
+		if (DistinctAsAggregate::IsCandidate(*op)) {
+			VisitDistinct(op);
+			return;
+		}
 		if (IsCandidate(*op)) {
-			Visit(Decide(op));
+			auto below = Decide(op);
+			Visit(below ? *below : op->children[0]);
 			return;
 		}
 		auto &visited = *op;
@@ -85,8 +91,17 @@ public:
 	}
 
 private:
-	//! Rewrites the aggregate or not; returns the owner of its input, where the visit goes on.
-	unique_ptr<LogicalOperator> &Decide(unique_ptr<LogicalOperator> &owner) {
+	void VisitDistinct(unique_ptr<LogicalOperator> &op) {
+		DistinctAsAggregate grouped(optimizer, root, op);
+		auto below = Decide(op);
+		if (!below) {
+			grouped.Restore();
+		}
+		Visit(below ? *below : op->children[0]);
+	}
+
+	//! Rewrites the aggregate or not: then null, else the owner of its input, where the visit goes on.
+	optional_ptr<unique_ptr<LogicalOperator>> Decide(unique_ptr<LogicalOperator> &owner) {
 		auto start = std::chrono::steady_clock::now();
 		RuleDecision decision;
 		decision.rule = LateMaterialization::NAME;
@@ -103,7 +118,7 @@ private:
 		std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
 		decision.microseconds = elapsed.count();
 		DecisionLog::Get(optimizer.context).Record(std::move(decision));
-		return below ? *below : owner->children[0];
+		return below;
 	}
 
 	optional_ptr<unique_ptr<LogicalOperator>> TryApply(unique_ptr<LogicalOperator> &owner, RuleDecision &decision,
@@ -224,10 +239,13 @@ void Run(OptimizerExtensionInput &extension_input, unique_ptr<LogicalOperator> &
 	auto &optimizer = extension_input.optimizer;
 	auto &log = DecisionLog::Get(extension_input.context);
 	log.Clear();
-	if (log.rules_off || !Contains(*plan, IsCandidate)) {
+	auto is_candidate = [](LogicalOperator &op) {
+		return IsCandidate(op) || DistinctAsAggregate::IsCandidate(op);
+	};
+	if (log.rules_off || !Contains(*plan, is_candidate)) {
 		return;
 	}
-	auto is_cte = [](const LogicalOperator &op) {
+	auto is_cte = [](LogicalOperator &op) {
 		return op.type == LogicalOperatorType::LOGICAL_MATERIALIZED_CTE;
 	};
 	if (Settings::LateMaterialization(optimizer.context) && Contains(*plan, is_cte) &&
