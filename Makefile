@@ -8,7 +8,7 @@ CPP       := $(shell find src test -name '*.cpp' -o -name '*.hpp')
 CONFIGURE := -DCMAKE_BUILD_TYPE=Release
 
 .PHONY: build venv demo bench test test-programs test-cpp test-python test-ray test-slow goldens \
-        lint format tidy wheel sanitize sanitize-threads release clean
+        lint format tidy wheel wheels sanitize sanitize-threads release clean
 
 build: $(BUILD)/build.ninja $(BIN)/merganser
 	$(BIN)/ninja -C $(BUILD)
@@ -71,8 +71,12 @@ lint: $(BUILD)/build.ninja
 tidy: build
 	$(BIN)/python scripts/run_clang_tidy.py $(BUILD) src
 
-wheel: $(VENV)/ready
-	$(BIN)/python scripts/check_wheel.py
+# What `make build` compiled, as a wheel in build/wheels.
+wheels: build
+	$(BIN)/python scripts/build_wheel.py $(BUILD)/merganser.duckdb_extension build/wheels
+
+wheel: wheels
+	$(BIN)/python scripts/check_wheel.py build/wheels/*.whl
 
 format: $(VENV)/ready
 	$(BIN)/clang-format -i $(CPP)

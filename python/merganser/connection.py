@@ -10,6 +10,8 @@ import duckdb
 from merganser import native
 
 BUILT_FOR = "2.0.1"
+#: What the runner `ray` is tested with.
+RAY = "2.60.0"
 RUNNERS = ("", "local", "ray")
 
 
@@ -81,7 +83,7 @@ def checked_runner(runner: str, address: str | None, slots: int | None) -> str:
     if slots is not None and not (isinstance(slots, int) and slots >= 1):
         raise ValueError(f"slots must be a whole number of at least 1, not {slots!r}")
     if runner == "ray" and find_spec("ray") is None:
-        raise RuntimeError('runner="ray" needs Ray; run: pip install "merganser[ray]"')
+        raise RuntimeError(f'runner="ray" needs Ray; run: pip install ray=={RAY} numpy')
     return runner
 
 

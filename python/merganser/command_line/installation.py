@@ -19,10 +19,9 @@ from rich.console import Console
 from rich.text import Text
 
 import merganser
-from merganser.connection import BUILT_FOR, connect, extension_path
+from merganser.connection import BUILT_FOR, RAY, connect, extension_path
 from merganser.query_report.quantities import size
 
-RAY = "2.60.0"
 #: Less free space than this for what spills or is exchanged is worth a word.
 SCARCE_BYTES = 1 << 30
 SECONDS_TO_REACH = 2.0

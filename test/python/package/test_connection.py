@@ -71,6 +71,7 @@ def test_versions_agree():
     text = project.read_text()
     assert f'version = "{merganser.__version__}"' in text
     assert f'"duckdb=={connection_module.BUILT_FOR}"' in text
+    assert f'"ray=={connection_module.RAY}"' in text
     footer = merganser.extension_path().read_bytes()[-512:]
     assert f"v{connection_module.BUILT_FOR}".encode() in footer
     assert merganser.__version__.encode() in footer
@@ -101,5 +102,5 @@ def test_arguments_of_a_runner(arguments, message):
 
 def test_ray_is_not_installed(monkeypatch):
     monkeypatch.setattr(connection_module, "find_spec", lambda name: None)
-    with pytest.raises(RuntimeError, match=r'needs Ray; run: pip install "merganser\[ray\]"'):
+    with pytest.raises(RuntimeError, match=r"needs Ray; run: pip install ray==[\d.]+ numpy$"):
         merganser.connect(runner="ray")
