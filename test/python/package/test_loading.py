@@ -12,6 +12,7 @@ from pathlib import Path
 
 import merganser
 import pytest
+from make_repository import make_repository
 
 MODULE = Path(importlib.util.find_spec("_duckdb").origin)
 OTHER_PACKAGES = sysconfig.get_path("purelib")
@@ -96,6 +97,29 @@ def test_install_and_load_by_name(elsewhere, tmp_path):
     )
     assert printed == "[(1000,)]\n"
     assert len(list(tmp_path.glob("**/merganser.duckdb_extension"))) == 1
+
+
+def test_install_by_name_from_a_repository_of_ones_own(elsewhere, tmp_path):
+    place = make_repository(merganser.extension_path(), tmp_path / "repository")
+    assert place == tmp_path / "repository" / "v2.0.1" / "linux_amd64" / "merganser.duckdb_extension.gz"
+    printed = outcome(
+        f"con = stock(extension_directory={str(tmp_path / 'installed')!r})\n"
+        f"con.execute(\"SET custom_extension_repository = '{tmp_path / 'repository'}'\")\n"
+        "con.execute('INSTALL merganser')\n"
+        "con.execute('LOAD merganser')\n"
+        "installed = \"FROM duckdb_extensions() SELECT installed_from WHERE extension_name = 'merganser'\"\n"
+        "print(con.execute(SESSIONS).fetchall(), con.execute(installed).fetchall())",
+        elsewhere,
+    )
+    assert printed == f"[(1000,)] [('{tmp_path / 'repository'}',)]\n"
+
+
+def test_only_an_extension_goes_into_a_repository(tmp_path):
+    file = tmp_path / "merganser.duckdb_extension"
+    file.write_bytes(merganser.extension_path().read_bytes()[:-1])
+    with pytest.raises(SystemExit, match="does not end with the footer of a DuckDB extension"):
+        make_repository(file, tmp_path / "repository")
+    assert not (tmp_path / "repository").exists()
 
 
 def test_package_and_duckdb_in_several_site_packages(elsewhere, tmp_path):
