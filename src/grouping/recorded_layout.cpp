@@ -2,6 +2,7 @@
 
 #include "session_connection.hpp"
 
+#include "duckdb/common/file_system.hpp"
 #include "duckdb/common/multi_file/multi_file_states.hpp"
 #include "duckdb/main/query_result.hpp"
 #include "duckdb/parser/keyword_helper.hpp"
@@ -41,6 +42,30 @@ vector<string> ParseNameList(const string &text) {
 		position += 2; // the closing quote and the comma
 	}
 	return result;
+}
+
+//! Whether the footer of a file has no entry of ours. A look at its bytes costs much less than a query, and most files
+//! are not ours. False where that cannot be told so.
+bool FooterHasNone(ClientContext &context, const OpenFileInfo &file) {
+	const idx_t tail_size = 8; // the footer's length, and "PAR1"
+	if (FileSystem::IsRemoteFile(file.path)) {
+		return false;
+	}
+	auto &file_system = FileSystem::GetFileSystem(context);
+	auto handle = file_system.OpenFile(file, FileFlags::FILE_FLAGS_READ | FileFlags::FILE_FLAGS_NULL_IF_NOT_EXISTS);
+	auto size = handle ? handle->GetFileSize() : 0;
+	if (size < tail_size) {
+		return false;
+	}
+	char tail[tail_size];
+	handle->Read(tail, tail_size, size - tail_size);
+	auto length = Load<uint32_t>(const_data_ptr_cast(tail));
+	if (string(tail + sizeof(uint32_t), sizeof(uint32_t)) != "PAR1" || length > size - tail_size) {
+		return false;
+	}
+	string footer(length, '\0');
+	handle->Read(&footer[0], length, size - tail_size - length);
+	return footer.find(LAYOUT) == string::npos;
 }
 
 //! The entries of these files, or nothing if one of them has none or others.
@@ -95,6 +120,9 @@ bool RecordedLayout::TryRead(ClientContext &context, const LogicalGet &get, Scan
 	}
 	vector<string> files;
 	for (auto &file : bind_data.file_list->GetAllFiles()) {
+		if (files.empty() && FooterHasNone(context, file)) {
+			return false;
+		}
 		files.push_back(file.path);
 	}
 	map<string, string> entries;

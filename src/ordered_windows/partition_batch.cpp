@@ -56,12 +56,21 @@ const ValidityMask &PartitionBatch::OrderMask(const WindowExecutor &executor) co
 	return peer_masks[static_cast<idx_t>(position)];
 }
 
-void PartitionBatch::MakeStates(ExecutionContext &context) {
+//! Whether every row begins peers of its own.
+bool PartitionBatch::HasNoTies(const WindowExecutor &executor) const {
+	return OrderMask(executor).CountValid(rows.Count()) == rows.Count();
+}
+
+void PartitionBatch::MakeMasks() {
 	auto count = rows.Count();
 	partition_mask = partition_marks.Mask(count);
 	for (auto &marks : peer_marks) {
 		peer_masks.push_back(marks.Mask(count));
 	}
+}
+
+void PartitionBatch::MakeStates(ExecutionContext &context) {
+	auto count = rows.Count();
 	auto &shared = functions.shared;
 	shared.PrepareCollection(collected, collected_chunk);
 	shared.PrepareSink(sunk, sunk_chunk);
@@ -69,13 +78,14 @@ void PartitionBatch::MakeStates(ExecutionContext &context) {
 	collection =
 	    make_uniq<WindowCollection>(BufferManager::GetBufferManager(client), count, collected_chunk.GetTypes());
 	builder = make_uniq<WindowBuilder>(*collection);
-	vector<LogicalType> types;
-	for (auto &executor : functions.executors) {
-		types.push_back(executor->wexpr.GetReturnType());
-		global_states.push_back(executor->GetGlobalState(client, count, partition_mask, OrderMask(*executor)));
-		local_states.push_back(executor->GetLocalState(context, *global_states.back()));
+	for (idx_t i = 0; i < functions.executors.size(); i++) {
+		auto &executor = *functions.executors[i];
+		if (carried[i]) {
+			continue;
+		}
+		global_states[i] = executor.GetGlobalState(client, count, partition_mask, OrderMask(executor));
+		local_states[i] = executor.GetLocalState(context, *global_states[i]);
 	}
-	values.Initialize(Allocator::Get(client), types);
 }
 
 static void Execute(ExpressionExecutor &expressions, DataChunk &input, DataChunk &result) {
@@ -94,23 +104,44 @@ void PartitionBatch::Sink(ExecutionContext &context, DataChunk &input, idx_t pos
 	}
 	Execute(sunk, input, sunk_chunk);
 	for (idx_t i = 0; i < functions.executors.size(); i++) {
+		if (carried[i]) {
+			continue;
+		}
 		OperatorSinkInput sink {*global_states[i], *local_states[i], interrupt};
 		functions.executors[i]->Sink(context, sunk_chunk, collected_chunk, position, sink);
 	}
 }
 
-void PartitionBatch::Compute(ExecutionContext &context) {
+void PartitionBatch::SinkRows(ExecutionContext &context) {
 	MakeStates(context);
 	rows.InitializeScan(scan);
-	rows.InitializeScanChunk(scan, chunk);
 	for (auto position = scan.next_row_index; rows.Scan(scan, chunk); position = scan.next_row_index) {
 		client.BlockingInterruptCheck();
 		Sink(context, chunk, position);
 	}
 	collection->Combine(functions.shared.coll_validity);
 	for (idx_t i = 0; i < functions.executors.size(); i++) {
+		if (carried[i]) {
+			continue;
+		}
 		OperatorSinkInput sink {*global_states[i], *local_states[i], interrupt};
 		functions.executors[i]->Finalize(context, collection.get(), sink);
+	}
+}
+
+void PartitionBatch::Compute(ExecutionContext &context) {
+	MakeMasks();
+	vector<LogicalType> types;
+	for (auto &executor : functions.executors) {
+		types.push_back(executor->wexpr.GetReturnType());
+		carried.push_back(CarriedValue::TryMake(client, executor->wexpr, HasNoTies(*executor)));
+	}
+	values.Initialize(Allocator::Get(client), types);
+	global_states.resize(types.size());
+	local_states.resize(types.size());
+	rows.InitializeScanChunk(chunk);
+	if (std::any_of(carried.begin(), carried.end(), [](const unique_ptr<CarriedValue> &value) { return !value; })) {
+		SinkRows(context);
 	}
 	rows.InitializeScan(scan);
 }
@@ -127,6 +158,10 @@ bool PartitionBatch::Next(ExecutionContext &context, DataChunk &result) {
 	}
 	values.Reset();
 	for (idx_t i = 0; i < functions.executors.size(); i++) {
+		if (carried[i]) {
+			carried[i]->Evaluate(chunk, partition_mask, position, values.data[i]);
+			continue;
+		}
 		Execute(evaluated, chunk, evaluated_chunk);
 		OperatorSinkInput sink {*global_states[i], *local_states[i], interrupt};
 		functions.executors[i]->Evaluate(context, position, evaluated_chunk, values.data[i], sink, chunk.size());

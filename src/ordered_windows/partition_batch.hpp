@@ -6,12 +6,14 @@
 // Whole partitions, in order, and the values of window functions over them. Rows are appended with the marks of where a
 // partition begins, and where, within it, the ORDER BY columns change (peers end); then DuckDB's executors see them as
 // they see the rows of a hash group in PhysicalWindow: sunk chunk by chunk, finalised, and evaluated chunk by chunk.
+// A function that only carries a value on (carried_value.hpp) needs none of this; where all do, rows are not sunk.
 // Rows and marks are held in DuckDB's buffer manager, so memory_limit counts them, and rows spill.
 // Errors: DuckDB's, those of the functions included.
 //===----------------------------------------------------------------------===//
 
 #pragma once
 
+#include "ordered_windows/carried_value.hpp"
 #include "ordered_windows/row_marks.hpp"
 #include "ordered_windows/window_functions.hpp"
 
@@ -38,9 +40,12 @@ public:
 
 private:
 	void Compute(ExecutionContext &context);
+	void MakeMasks();
 	void MakeStates(ExecutionContext &context);
+	void SinkRows(ExecutionContext &context);
 	void Sink(ExecutionContext &context, DataChunk &chunk, idx_t position);
 	const ValidityMask &OrderMask(const WindowExecutor &executor) const;
+	bool HasNoTies(const WindowExecutor &executor) const;
 
 	ClientContext &client;
 	WindowFunctions &functions;
@@ -59,6 +64,8 @@ private:
 	ExpressionExecutor collected, sunk, evaluated;
 	DataChunk collected_chunk, sunk_chunk, evaluated_chunk, values;
 	InterruptState interrupt;
+	//! Per function; none where DuckDB's executor computes it, and then it has states.
+	vector<unique_ptr<CarriedValue>> carried;
 	vector<unique_ptr<GlobalSinkState>> global_states;
 	vector<unique_ptr<LocalSinkState>> local_states;
 	bool computed = false;
