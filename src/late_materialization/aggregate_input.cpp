@@ -63,6 +63,21 @@ idx_t BaseRelation::PositionOf(const ColumnBinding &column) const {
 AggregateInput::AggregateInput(ClientContext &context, RelationKeys &relation_keys, LogicalOperator &root)
     : context(context), relation_keys(relation_keys) {
 	Visit(root);
+	SettleKeys();
+}
+
+void AggregateInput::SettleKeys() {
+	for (auto &relation : relations) {
+		for (auto &key : relation.keys) {
+			auto no_null = std::all_of(key.columns.begin(), key.columns.end(), [&](const ColumnBinding &column) {
+				return not_null.find(column) != not_null.end();
+			});
+			if (key.enforced && key.nullable && no_null) {
+				key.nullable = false;
+				key.guaranteed = true;
+			}
+		}
+	}
 }
 
 void AggregateInput::Visit(LogicalOperator &op) {
@@ -166,8 +181,8 @@ void AggregateInput::VisitJoin(LogicalJoin &join) {
 	for (auto &condition : join.Cast<LogicalComparisonJoin>().conditions) {
 		if (!condition.IsComparison()) {
 			AddCondition(condition.GetJoinExpression());
-		} else if (condition.GetComparisonType() == ExpressionType::COMPARE_EQUAL) {
-			AddEquality(condition.GetLHS(), condition.GetRHS());
+		} else {
+			AddComparison(condition.GetComparisonType(), condition.GetLHS(), condition.GetRHS());
 		}
 	}
 }
@@ -283,9 +298,12 @@ void AggregateInput::AddCondition(const Expression &condition) {
 		ExpressionIterator::EnumerateChildren(condition, [&](const Expression &child) { AddCondition(child); });
 		return;
 	}
-	if (condition.GetExpressionType() == ExpressionType::COMPARE_EQUAL) {
+	if (BoundComparisonExpression::IsComparison(condition)) {
 		auto &comparison = condition.Cast<BoundFunctionExpression>();
-		AddEquality(BoundComparisonExpression::Left(comparison), BoundComparisonExpression::Right(comparison));
+		AddComparison(condition.GetExpressionType(), BoundComparisonExpression::Left(comparison),
+		              BoundComparisonExpression::Right(comparison));
+	} else if (condition.GetExpressionType() == ExpressionType::OPERATOR_IS_NOT_NULL) {
+		AddNotNull(*condition.Cast<BoundOperatorExpression>().GetChildren()[0]);
 	} else if (condition.GetExpressionType() == ExpressionType::COMPARE_IN) {
 		auto &operands = condition.Cast<BoundOperatorExpression>().GetChildren();
 		if (operands.size() == 2) {
@@ -293,6 +311,24 @@ void AggregateInput::AddCondition(const Expression &condition) {
 		}
 	}
 	NoteSelectiveFilter(condition);
+}
+
+void AggregateInput::AddComparison(ExpressionType type, const Expression &left, const Expression &right) {
+	if (type == ExpressionType::COMPARE_DISTINCT_FROM || type == ExpressionType::COMPARE_NOT_DISTINCT_FROM) {
+		return;
+	}
+	AddNotNull(left);
+	AddNotNull(right);
+	if (type == ExpressionType::COMPARE_EQUAL) {
+		AddEquality(left, right);
+	}
+}
+
+void AggregateInput::AddNotNull(const Expression &expression) {
+	auto resolved = Resolve(expression);
+	if (auto column = ColumnUnderWidening(*resolved)) {
+		not_null.insert(column->Binding());
+	}
 }
 
 void AggregateInput::AddEquality(const Expression &left_side, const Expression &right_side) {

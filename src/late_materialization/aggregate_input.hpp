@@ -25,6 +25,9 @@
 // too: the same comparison finds the same row or none (BaseRelation::lookup). Not so under a FULL join, where rows of
 // that side without a partner have NULL on the other.
 // Equalities come from filters and inner-join conditions only.
+//
+// A UNIQUE that DuckDB enforces over columns that may be NULL is a key of the rows in which none is. Where a filter or
+// an inner join compares those columns, by anything but IS [NOT] DISTINCT FROM, only such rows are left.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -111,6 +114,11 @@ private:
 	void AddViewRelation(LogicalOperator &op, ViewMatch match);
 	void AddCondition(const Expression &condition);
 	void AddEquality(const Expression &left, const Expression &right);
+	//! Of an expression that is NULL where its column is, and then leaves the row out.
+	void AddNotNull(const Expression &expression);
+	void AddComparison(ExpressionType type, const Expression &left, const Expression &right);
+	//! Nullable keys of which no NULL is left.
+	void SettleKeys();
 	void NoteSelectiveFilter(const Expression &condition);
 	//! Whether a key of the relation equals constants.
 	bool IsOneRow(const BaseRelation &relation) const;
@@ -122,6 +130,8 @@ private:
 	//! Output columns of projections, as expressions over base and opaque columns.
 	column_binding_map_t<unique_ptr<Expression>> definitions;
 	column_binding_map_t<idx_t> relation_of;
+	//! Columns that are NULL in no row, but where an outer join supplies their relation with NULL.
+	column_binding_set_t not_null;
 	//! In how many outer joins what is visited is NULL-supplied.
 	idx_t null_supplied_in = 0;
 	unordered_set<TableIndex> outer_joined;

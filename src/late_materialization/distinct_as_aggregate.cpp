@@ -13,8 +13,9 @@ bool DistinctAsAggregate::IsCandidate(LogicalOperator &op) {
 	}
 	auto &distinct = op.Cast<LogicalDistinct>();
 	auto columns = op.GetColumnBindings();
-	if (distinct.distinct_type != DistinctType::DISTINCT || columns.size() != distinct.distinct_targets.size() ||
-	    columns.size() == 1) {
+	if (distinct.distinct_type != DistinctType::DISTINCT ||
+	    op.children[0]->type != LogicalOperatorType::LOGICAL_PROJECTION ||
+	    columns.size() != distinct.distinct_targets.size() || columns.size() == 1) {
 		return false;
 	}
 	for (idx_t i = 0; i < columns.size(); i++) {
