@@ -10,7 +10,8 @@
 //
 // Sound because: DuckDB runs both by the same operator, with the same groups (PhysicalPlanGenerator's plan of
 // LogicalDistinct). Where the rule declines, the Distinct is put back as it was.
-// Limits: not DISTINCT ON, nor what UNION makes, and only where each column of the input is compared as it is, so without a collation.
+// Limits: not DISTINCT ON, nor what UNION makes, and only where each column of the input is compared as it is, so
+// without a collation.
 //===----------------------------------------------------------------------===//
 
 #pragma once
