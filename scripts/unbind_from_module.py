@@ -86,6 +86,14 @@ class SharedObject:
     def defined(self) -> set[str]:
         return {self.name(at) for at, _, defined in self.symbols() if defined}
 
+    def marked(self) -> set[str]:
+        """What comes from the module, in a shared object that was loosened."""
+        return {
+            self.name(at)
+            for at, _, defined in self.symbols()
+            if not defined and struct.unpack_from("<Q", self.content, at + 16) == (FROM_DUCKDB,)
+        }
+
     def loosen(self, from_module: set[str]) -> None:
         for (at, binding, defined), version_at in zip(self.symbols(), self.entries(SYMBOL_VERSIONS, 2), strict=True):
             (version,) = struct.unpack_from("<H", self.content, version_at)

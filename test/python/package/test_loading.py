@@ -5,6 +5,7 @@ Each test looks at what a process of its own prints.
 
 import importlib.util
 import shutil
+import struct
 import subprocess
 import sys
 import sysconfig
@@ -13,6 +14,7 @@ from pathlib import Path
 import merganser
 import pytest
 from make_repository import make_repository
+from unbind_from_module import DYNAMIC_SECTION, NEEDED, SharedObject
 
 MODULE = Path(importlib.util.find_spec("_duckdb").origin)
 OTHER_PACKAGES = sysconfig.get_path("purelib")
@@ -75,6 +77,18 @@ def elsewhere(tmp_path_factory) -> Path:
         shutil.copytree(package, folder / package.name)
     shutil.copy(MODULE, folder)
     return folder
+
+
+def test_the_file_names_no_module_of_duckdb_and_marks_what_comes_from_one():
+    extension, module = (SharedObject(path.read_bytes()) for path in (merganser.extension_path(), MODULE))
+    entries = (struct.unpack_from("<QQ", extension.content, at) for at in extension.entries(DYNAMIC_SECTION, 16))
+    needed = {extension.text(DYNAMIC_SECTION, value) for tag, value in entries if tag == NEEDED}
+    assert "libstdc++.so.6" in needed
+    assert not any("duckdb" in name for name in needed)
+    marked = extension.marked()
+    assert "_ZN6duckdb10Connection9InterruptEv" in marked
+    assert marked <= module.defined() - extension.defined()
+    assert not {"dlsym", "memcpy", "pthread_create"} & marked
 
 
 def test_load_into_a_duckdb_that_lies_elsewhere(elsewhere):
