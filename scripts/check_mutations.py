@@ -158,6 +158,7 @@ MUTATIONS = [
         "		if (i >= types.size() || types[i] != stage.sql_types[i]) {",
         "		if (false && (i >= types.size() || types[i] != stage.sql_types[i])) {",
         (f"{STAGES}/test_declines.py", f"{STAGES}/test_names_of_the_user.py"),
+        "[stage_check]",
     ),
     Mutation(
         "another COPY writes the folder",
