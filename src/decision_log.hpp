@@ -43,6 +43,8 @@ public:
 	}
 	//! Whether rules are held back on this connection, to plan a statement as plain DuckDB would.
 	bool rules_off = false;
+	//! Whether statements are planned to be shown, not to be run.
+	bool only_shown = false;
 
 private:
 	vector<RuleDecision> decisions;
@@ -63,6 +65,22 @@ public:
 private:
 	DecisionLog &log;
 	bool previous;
+};
+
+//! While it lives, what the connection plans is shown and not run.
+class OnlyShown {
+public:
+	explicit OnlyShown(ClientContext &context) : log(DecisionLog::Get(context)) {
+		log.only_shown = true;
+	}
+	~OnlyShown() {
+		log.only_shown = false;
+	}
+	OnlyShown(const OnlyShown &) = delete;
+	OnlyShown &operator=(const OnlyShown &) = delete;
+
+private:
+	DecisionLog &log;
 };
 
 } // namespace merganser

@@ -1,5 +1,6 @@
 #include "file_version.hpp"
 
+#include "duckdb/common/path.hpp"
 #include "duckdb/common/types/blob.hpp"
 #include "duckdb/common/types/timestamp.hpp"
 #include "duckdb/main/client_context_state.hpp"
@@ -80,6 +81,16 @@ optional<FileVersion> FileVersion::Listed(ClientContext &context, const OpenFile
 		result.tag.clear();
 	}
 	return result;
+}
+
+string FileVersion::AbsolutePath(const string &path) {
+	auto parsed = Path::FromString(path);
+	return parsed.IsAbsolute() || !parsed.IsLocal() ? path : FileSystem::GetWorkingDirectory() + "/" + path;
+}
+
+bool FileVersion::IsCurrent(ClientContext &context) const {
+	auto metadata = FileSystem::GetFileSystem(context).GetStatsIfExists(path);
+	return metadata && IsSame(Of(path, *metadata));
 }
 
 bool FileVersion::IsSame(const FileVersion &other) const {

@@ -34,13 +34,19 @@ struct FileVersion {
 
 	//! As it was when DuckDB listed the file; nothing where that is no regular file.
 	static optional<FileVersion> Listed(ClientContext &context, const OpenFileInfo &file, const string &path);
+	//! Where every process finds the file.
+	static string AbsolutePath(const string &path);
+	//! Whether they are the same version, of the same path.
+	bool IsSame(const FileVersion &other) const;
+	//! Whether it is there in this version.
+	bool IsCurrent(ClientContext &context) const;
+	//! "4711 bytes, changed at 2026-11-30 12:00:00".
+	string Text() const;
 	//! Throws IOException, which names the file, what was expected and what is there, unless it is this version.
 	void Check(ClientContext &context) const;
 
 private:
 	static FileVersion Of(const string &path, const FileMetadata &metadata);
-	bool IsSame(const FileVersion &other) const;
-	string Text() const;
 };
 
 //! The files the running query of a connection has opened in a version that was given to it.

@@ -17,6 +17,7 @@
 #include "exchange/exchange_scan.hpp"
 #include "grouping/prepare_calls.hpp"
 #include "grouping/write_regions.hpp"
+#include "keys/proved_keys_function.hpp"
 #include "late_materialization/late_materialization.hpp"
 #include "ordered_windows/ordered_windows.hpp"
 #include "report/advise_function.hpp"
@@ -48,6 +49,7 @@ static void Load(ExtensionLoader &loader) {
 	VerifyFunction::Register(loader);         // whether it is true
 	TableFunctionBinding::Register(loader);   // what the grammar's TABLE arguments call
 	ListTableFunctions::Register(loader);     // which there are
+	ProvedKeysFunction::Register(loader);     // what was found to be a key without being declared
 	LateMaterialization::Register(loader);    // on the bound plan, before DuckDB's optimizers
 	WriteRegions::Register(loader);           // files that need no grouping
 	PrepareCalls::Register(loader);           // filters and columns pass a table function

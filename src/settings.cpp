@@ -31,6 +31,7 @@ const char *const LATE_MATERIALIZATION = "merganser_late_materialization";
 const char *const LATE_MATERIALIZATION_MAX_ROWS = "merganser_late_materialization_max_rows";
 const char *const LATE_MATERIALIZATION_MAX_CHAIN = "merganser_late_materialization_max_chain";
 const char *const LATE_MATERIALIZATION_COST = "merganser_late_materialization_cost";
+const char *const PROVE_KEYS = "merganser_prove_keys";
 const char *const RUNNER = "merganser_runner";
 const char *const TASKS = "merganser_tasks";
 const char *const TASK_BYTES = "merganser_task_bytes";
@@ -61,6 +62,9 @@ vector<Setting> AllSettings() {
 		 "Largest number of tables a late materialization may fetch columns from"},
 	    {LATE_MATERIALIZATION_COST, LogicalType::BOOLEAN, Value::BOOLEAN(true),
 		 "Decline late materialization where it is estimated not to pay; off rewrites wherever it is sound"},
+	    {PROVE_KEYS, LogicalType::BOOLEAN, Value::BOOLEAN(true),
+		 "Prove keys that nobody has declared, by reading their columns, where late materialization gains much more; "
+		 "off takes declared and enforced keys only"},
 	    {WindowSettings::ENABLED, LogicalType::BOOLEAN, Value::BOOLEAN(true),
 		 "Compute windows with PARTITION BY over data that lies in order in one pass, without hashing or sorting all"},
 	    {WindowSettings::MIN_ROWS, LogicalType::UBIGINT, Value::UBIGINT(50000),

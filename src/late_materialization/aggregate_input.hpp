@@ -81,6 +81,10 @@ public:
 	const vector<BaseRelation> &Relations() const {
 		return relations;
 	}
+	//! To add keys, or take them away.
+	vector<BaseRelation> &MutableRelations() {
+		return relations;
+	}
 	const ColumnEquivalences &Equivalences() const {
 		return equivalences;
 	}

@@ -1,8 +1,12 @@
 #include "late_materialization/cost_estimate.hpp"
 
+#include "declarations/same_plan.hpp"
+#include "keys/key_values.hpp"
 #include "late_materialization/column_width.hpp"
 
+#include "duckdb/common/multi_file/multi_file_states.hpp"
 #include "duckdb/planner/expression/bound_aggregate_expression.hpp"
+#include "duckdb/planner/operator/logical_get.hpp"
 
 #include <algorithm>
 
@@ -12,10 +16,40 @@ namespace {
 
 //! What one row of a join costs, in bytes moved.
 const double JOINED_ROW_BYTES = 32;
-//! What one row costs whose key is counted, in bytes moved.
-const double CHECKED_ROW_BYTES = 60;
+//! What one row costs whose key is checked, in bytes moved: kept as a bit, or grouped.
+const double CHECK_BYTES_AS_BIT = 8;
+const double CHECK_BYTES_GROUPED = 64;
+//! How many times the proof of a key the gain has to be.
+const double PROOF_MARGIN = 4;
+//! What one row of a proof costs, in bytes moved: kept as a bit, or hashed.
+const double PROOF_BYTES_AS_BIT = 8;
+const double PROOF_BYTES_HASHED = 64;
+//! The same of a text file, of which every line is read.
+const double PROOF_BYTES_OF_TEXT = 200;
+//! What opening one more file costs a proof, in bytes moved: 0.2 ms, or some requests.
+const double PROOF_BYTES_OF_FILE = 100000;
+const double PROOF_BYTES_OF_REMOTE_FILE = 50000000;
 //! How many rows must meet one row of the other table for DuckDB to aggregate before the join.
 const double AGGREGATED_FIRST_RATIO = 4;
+
+double ProofBytesPerRow(const BaseRelation &relation, const RelationKey &key) {
+	auto &scan = relation.source->Cast<LogicalGet>();
+	if (!scan.GetTable() && ScanIdentity(scan).function != "read_parquet") {
+		return PROOF_BYTES_OF_TEXT;
+	}
+	auto &type = relation.types[relation.PositionOf(key.columns[0])];
+	return key.columns.size() == 1 && KeyValues::KeptAsBits(type) ? PROOF_BYTES_AS_BIT : PROOF_BYTES_HASHED;
+}
+
+double ProofBytesOfFiles(const BaseRelation &relation) {
+	auto &scan = relation.source->Cast<LogicalGet>();
+	if (scan.GetTable()) {
+		return 0;
+	}
+	auto &files = *scan.bind_data->Cast<MultiFileBindData>().file_list;
+	auto is_remote = FileSystem::IsRemoteFile(files.GetFirstFile().path);
+	return double(files.GetTotalFileCount()) * (is_remote ? PROOF_BYTES_OF_REMOTE_FILE : PROOF_BYTES_OF_FILE);
+}
 
 } // namespace
 
@@ -40,11 +74,19 @@ void CostEstimate::AddLinks() {
 	for (auto &link : deferral.Chain()) {
 		auto &relation = input.Relations()[link.relation];
 		auto &key = relation.keys[link.key];
-		auto readings = key.guaranteed ? 1.0 : 2.0;
-		rows_read_again += readings * double(relation.cardinality);
+		auto rows = double(relation.cardinality);
+		rows_read_again += rows;
+		if (!key.guaranteed) {
+			rows_read_again += rows;
+			price_bytes += rows * (key.dense ? CHECK_BYTES_AS_BIT : CHECK_BYTES_GROUPED);
+		}
+		if (key.candidate) {
+			rows_to_prove += rows;
+			proof_bytes += rows * ProofBytesPerRow(relation, key) + ProofBytesOfFiles(relation);
+		}
 		for (auto &key_column : key.columns) {
 			auto &type = relation.types[relation.PositionOf(key_column)];
-			price_bytes += readings * double(relation.cardinality) * double(ColumnWidth::Of(type));
+			price_bytes += rows * double(ColumnWidth::Of(type));
 		}
 	}
 }
@@ -52,9 +94,6 @@ void CostEstimate::AddLinks() {
 void CostEstimate::AddEveryGroup() {
 	for (auto &link : deferral.Chain()) {
 		auto &relation = input.Relations()[link.relation];
-		if (!relation.keys[link.key].guaranteed) {
-			price_bytes += double(relation.cardinality) * CHECKED_ROW_BYTES;
-		}
 		price_bytes += groups * JOINED_ROW_BYTES;
 		if (IsAggregatedFirst()) {
 			input_rows = MinValue(input_rows, double(relation.cardinality));
@@ -108,6 +147,10 @@ idx_t CostEstimate::Groups() const {
 }
 
 bool CostEstimate::Pays() const {
+	return PaysWithoutProof() && input_rows * saved_bytes_per_row - price_bytes >= PROOF_MARGIN * proof_bytes;
+}
+
+bool CostEstimate::PaysWithoutProof() const {
 	return input_rows >= double(SMALL_INPUT_ROWS) && defers_wide && input_rows * saved_bytes_per_row > price_bytes;
 }
 
@@ -129,7 +172,10 @@ string CostEstimate::ToString() const {
 	auto text =
 	    StringUtil::Format("saves %llu rows x %llu bytes, reads again %llu rows (%llu bytes)", idx_t(input_rows),
 		                   idx_t(saved_bytes_per_row), idx_t(rows_read_again), idx_t(price_bytes));
-	return shape.bound.IsValid() ? text : text + StringUtil::Format(", fetches %llu rows", Groups());
+	if (!shape.bound.IsValid()) {
+		text += StringUtil::Format(", fetches %llu rows", Groups());
+	}
+	return rows_to_prove > 0 ? text + StringUtil::Format(", proves over %llu rows", idx_t(rows_to_prove)) : text;
 }
 
 } // namespace merganser

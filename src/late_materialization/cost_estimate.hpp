@@ -5,14 +5,17 @@
 //
 // Whether a late materialisation is expected to pay.
 //   saved = rows that reach the aggregate x bytes of the deferred columns: what no longer crosses the joins
-//   price = rows of every relation in the chain x bytes of its key: what the join-back reads again, and the check of a
-//           declared key once more
+//   price = rows of every relation in the chain x bytes of its key: what the join-back reads again; and once more, for
+//           the check of a key that is declared or proved, x what a row of it costs: integers that lie close together
+//           an eighth of others
+//   proof = rows that have to be read to prove a key nobody has declared, and files that have to be opened, in the same
+//           bytes. It is certain and the gain is not, so the gain has to be PROOF_MARGIN times the proof. A proof that
+//           is remembered costs nothing.
 // It pays when the input is not small, something wide leaves the joins, and saved exceeds price. A link that no wide
 // column relies on is not worth its scan: the columns that do rely on it stay in the group key.
 //
 // Where every group is fetched (shapes/every_group.hpp) the price is higher:
 //   + groups x (a join of each link + half the bytes of the deferred columns): what the join-back moves
-//   + rows of a relation with a declared key x what counting its values costs
 // and of two tables, of which one is aggregated over the other's key, DuckDB aggregates before it joins
 // (partial_aggregate_pushdown): the deferred columns cross nothing, and at most the rows of their own table are saved.
 // The weights are those with which the decisions agree with what was measured by hand on TPC-H: every group of wide
@@ -34,11 +37,14 @@ public:
 	CostEstimate(const AggregateInput &input, const Deferral &deferral, const AggregateShape &shape);
 
 	bool Pays() const;
+	//! Whether it would if no key had to be proved.
+	bool PaysWithoutProof() const;
 	//! The position of a link that no wide dropped column relies on, or invalid.
 	static optional_idx FindThinLink(const Deferral &deferral);
 	//! The rows the narrow plan is expected to return.
 	idx_t Groups() const;
-	//! "saves 6001215 rows x 141 bytes, reads again 150000 rows", and, of every group, "fetches 150000 rows".
+	//! "saves 6001215 rows x 141 bytes, reads again 150000 rows"; of every group, "fetches 150000 rows"; where a key
+	//! has to be proved, "proves over 150000 rows".
 	string ToString() const;
 
 private:
@@ -56,6 +62,8 @@ private:
 	double saved_bytes_per_row = 0;
 	double price_bytes = 0;
 	double rows_read_again = 0;
+	double rows_to_prove = 0;
+	double proof_bytes = 0;
 	bool defers_wide = false;
 };
 

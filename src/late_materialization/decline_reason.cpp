@@ -49,6 +49,10 @@ const DeclineText TEXTS[] = {
 	 "raise merganser_late_materialization_max_chain"},
     {DeclineReason::NOT_WORTH_IT, "not_worth_it", "the join-back is estimated to cost more than it saves",
 	 "nothing; to try anyway, SET merganser_late_materialization_cost = false"},
+    {DeclineReason::PROOF_NOT_WORTH_IT, "proof_not_worth_it",
+	 "a key would have to be proved first, which is estimated to cost too much of what is saved", "declare the key"},
+    {DeclineReason::PROOF_NOT_TAKEN, "proof_not_taken",
+	 "a key has to be proved first, which is left to the run of the statement", "run it, or declare the key"},
 };
 
 const DeclineText &TextOf(DeclineReason reason) {

@@ -32,7 +32,9 @@ enum class DeclineReason : uint8_t {
 	NO_DETERMINED_COLUMN, //! no group column follows from the others
 	ORDER_NEEDS_COLUMN,   //! every determined column is needed by ORDER BY or HAVING
 	CHAIN_TOO_LONG,       //! the join-back would fetch from more tables than merganser_late_materialization_max_chain
-	NOT_WORTH_IT          //! estimated to cost more than it saves
+	NOT_WORTH_IT,         //! estimated to cost more than it saves
+	PROOF_NOT_WORTH_IT,   //! a key would have to be proved, and that is estimated to cost too much of what is saved
+	PROOF_NOT_TAKEN       //! a key would have to be proved, and the statement is only shown or prepared
 };
 
 //! A row of the table.

@@ -424,7 +424,7 @@ vector<pair<string, string>> Deferral::Facts() const {
 				facts.emplace_back("equal", input.NameOf(provider.column) + " = " + name);
 			}
 		}
-		facts.emplace_back("key", key.name + (key.enforced ? " enforced" : " declared"));
+		facts.emplace_back("key", key.name + (key.proof ? " proved" : key.enforced ? " enforced" : " declared"));
 		facts.emplace_back("fd", Join(key_columns) + "-->" + Join(DeterminedBy(i)));
 	}
 	return facts;

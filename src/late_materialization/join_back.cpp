@@ -163,6 +163,7 @@ unique_ptr<LogicalOperator> JoinBack::AddLink(unique_ptr<LogicalOperator> plan, 
 	JoinBackPromise promise;
 	promise.key = key.name;
 	promise.table = key.object;
+	promise.proof = key.proof;
 	promise.found = link.found;
 	auto &first = link.compared[0];
 	unique_ptr<Expression> sought;

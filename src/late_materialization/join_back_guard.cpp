@@ -26,6 +26,7 @@ class JoinBackGuardState : public GlobalOperatorState {
 public:
 	std::mutex lock;
 	vector<bool> seen;
+	bool looked_at_files = false;
 };
 
 //! EXPLAIN ANALYZE titles every operator of an extension "Extension", so the parameters say which one it is.
@@ -224,7 +225,7 @@ unique_ptr<GlobalOperatorState> PhysicalJoinBackGuard::GetGlobalOperatorState(Cl
 	return make_uniq<JoinBackGuardState>();
 }
 
-void PhysicalJoinBackGuard::RequireFound(DataChunk &input) const {
+void PhysicalJoinBackGuard::RequireFound(ClientContext &context, DataChunk &input) const {
 	UnifiedVectorFormat found;
 	input.data[found_column].ToUnifiedFormat(found);
 	UnifiedVectorFormat sought;
@@ -234,7 +235,7 @@ void PhysicalJoinBackGuard::RequireFound(DataChunk &input) const {
 	for (idx_t i = 0; i < input.size(); i++) {
 		auto excused = sought_column.IsValid() && !sought.validity.RowIsValid(sought.sel->get_index(i));
 		if (!excused && !found.validity.RowIsValid(found.sel->get_index(i))) {
-			throw InvalidInputException(promise.MissingMessage());
+			throw promise.Broken(context, promise.MissingMessage());
 		}
 	}
 }
@@ -242,7 +243,7 @@ void PhysicalJoinBackGuard::RequireFound(DataChunk &input) const {
 OperatorResultType PhysicalJoinBackGuard::Execute(ExecutionContext &context, DataChunk &input, DataChunk &chunk,
                                                   GlobalOperatorState &gstate_p, OperatorState &state) const {
 	if (promise.found != FoundRows::AT_MOST_ONE) {
-		RequireFound(input);
+		RequireFound(context.client, input);
 	}
 	UnifiedVectorFormat format;
 	input.data[row_number_column].ToUnifiedFormat(format);
@@ -250,19 +251,30 @@ OperatorResultType PhysicalJoinBackGuard::Execute(ExecutionContext &context, Dat
 	auto &gstate = gstate_p.Cast<JoinBackGuardState>();
 	{
 		std::lock_guard<std::mutex> guard(gstate.lock);
+		if (!gstate.looked_at_files) {
+			promise.CheckFiles(context.client);
+			gstate.looked_at_files = true;
+		}
 		for (idx_t i = 0; i < input.size(); i++) {
 			auto number = NumericCast<idx_t>(numbers[format.sel->get_index(i)]);
 			if (number >= gstate.seen.size()) {
 				gstate.seen.resize(MaxValue<idx_t>(number + 1, 2 * gstate.seen.size()), false);
 			}
 			if (gstate.seen[number]) {
-				throw InvalidInputException(promise.DuplicateMessage());
+				throw promise.Broken(context.client, promise.DuplicateMessage());
 			}
 			gstate.seen[number] = true;
 		}
 	}
 	chunk.Reference(input);
 	return OperatorResultType::NEED_MORE_INPUT;
+}
+
+OperatorFinalResultType PhysicalJoinBackGuard::OperatorFinalize(Pipeline &pipeline, Event &event,
+                                                                ClientContext &context,
+                                                                OperatorFinalizeInput &input) const {
+	promise.CheckFiles(context);
+	return OperatorFinalResultType::FINISHED;
 }
 
 } // namespace merganser

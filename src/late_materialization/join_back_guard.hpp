@@ -14,7 +14,14 @@
 // value it looked for is NULL, or it looks for what that outer join did (FoundRows). A number met twice fails it too:
 // the key has duplicates. Both are seen at the row itself, before it leaves, so a guard needs not be read to its end: a
 // LIMIT above may stop when it has enough. Errors: InvalidInputException with a sentence of join_back_promise.hpp.
-// Limit: keys of rows that do not come by are not looked at here; key_check.hpp looks at all values of a declared key.
+// Limit: keys of rows that do not come by are not looked at here; key_check.hpp looks at all values of a key that is
+// declared or proved.
+//
+// A key proved over files is one of the files the proof has read, and every scan opens files anew: the narrow plan's
+// those that were bound, others perhaps what has taken their place. So the guard looks whether they are still in the
+// proof's version when the first row comes, which is when the narrow plan and the key check have read them, before any
+// row leaves; and once more when the last has gone, for what the join has read meanwhile. Limits: remote files, and a
+// join-back that a LIMIT ends.
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -129,9 +136,14 @@ public:
 	bool ParallelOperator() const override {
 		return true;
 	}
+	bool RequiresOperatorFinalize() const override {
+		return promise.proof != nullptr;
+	}
+	OperatorFinalResultType OperatorFinalize(Pipeline &pipeline, Event &event, ClientContext &context,
+	                                         OperatorFinalizeInput &input) const override;
 
 private:
-	void RequireFound(DataChunk &input) const;
+	void RequireFound(ClientContext &context, DataChunk &input) const;
 
 	idx_t row_number_column;
 	idx_t found_column;

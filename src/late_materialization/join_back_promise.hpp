@@ -9,13 +9,17 @@
 //   Key d (id) does not hold: "memory.main.d" has a row in which a column of it is NULL. Find the rows with: ...
 //   Key d (id) does not hold: a row found no row of "memory.main.d" by it; ...
 //   Foreign key f (d) references d (id) does not hold: a row found no row of "memory.main.d" by it; ...
-// The last is thrown where the narrow plan left out its join with the table because of the foreign key: then a row
-// without a partner is the referencing table's fault, and that is the table to verify.
+//   File "d.parquet" changed while the query ran, ...
+// The foreign key's is thrown where the narrow plan left out its join with the table because of it: then a row without
+// a partner is the referencing table's fault, and that is the table to verify.
+// A key that was proved when the statement was planned held then, so the data have changed since. Nobody has promised
+// that they do not: the sentences say to run the query again, and the proof is forgotten, so that the next run takes
+// its own.
 //===----------------------------------------------------------------------===//
 
 #pragma once
 
-#include "settings.hpp"
+#include "keys/proved_keys.hpp"
 
 namespace merganser {
 
@@ -38,7 +42,14 @@ struct JoinBackPromise {
 	string foreign_key;
 	//! The table or view the foreign key is of, as merganser_verify takes it.
 	string referencing;
+	//! Of a key that nobody has stated.
+	shared_ptr<const ProvedKey> proof;
 
+	//! Throws IOException where a local file is not in the version the proof has read. A remote one is not looked at,
+	//! as each look is a request.
+	void CheckFiles(ClientContext &context) const;
+	//! What to throw with one of the messages below.
+	InvalidInputException Broken(ClientContext &context, const string &message) const;
 	string DuplicateMessage() const;
 	string NullMessage() const;
 	string MissingMessage() const;

@@ -1,5 +1,6 @@
 #include "late_materialization/key_check.hpp"
 
+#include "late_materialization/key_check_by_bits.hpp"
 #include "operator_export.hpp"
 
 #include "duckdb/execution/physical_plan_generator.hpp"
@@ -46,8 +47,9 @@ string Failure(const string &condition, const string &message) {
 
 } // namespace
 
-LogicalKeyCheck::LogicalKeyCheck(vector<unique_ptr<Expression>> columns, JoinBackPromise promise)
-    : promise(std::move(promise)) {
+LogicalKeyCheck::LogicalKeyCheck(vector<unique_ptr<Expression>> columns, optional<DenseIntegers> integers,
+                                 JoinBackPromise promise)
+    : integers(integers), promise(std::move(promise)) {
 	expressions = std::move(columns);
 }
 
@@ -64,7 +66,8 @@ unique_ptr<LogicalOperator> LogicalKeyCheck::CreateBranch(Optimizer &optimizer, 
 	JoinBackPromise promise;
 	promise.key = key.name;
 	promise.table = key.object;
-	auto check = make_uniq<LogicalKeyCheck>(std::move(columns), std::move(promise));
+	promise.proof = key.proof;
+	auto check = make_uniq<LogicalKeyCheck>(std::move(columns), key.dense, std::move(promise));
 	check->children.push_back(std::move(counted));
 	auto limit = make_uniq<LogicalLimit>(BoundLimitNode::ConstantValue(1), BoundLimitNode());
 	limit->children.push_back(std::move(check));
@@ -82,7 +85,7 @@ unique_ptr<LogicalOperator> LogicalKeyCheck::CopyAlone() const {
 	for (auto &column : expressions) {
 		columns.push_back(column->Copy());
 	}
-	return make_uniq<LogicalKeyCheck>(std::move(columns), promise);
+	return make_uniq<LogicalKeyCheck>(std::move(columns), integers, promise);
 }
 
 LogicalPlanSQLExportResult LogicalKeyCheck::ToSQL(LogicalPlanSQLExportContext &context,
@@ -130,6 +133,15 @@ InsertionOrderPreservingMap<string> LogicalKeyCheck::ParamsToString() const {
 }
 
 PhysicalOperator &LogicalKeyCheck::CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) {
+	auto counted = PhysicalKeyCheckByBits::FindCount(*children[0]);
+	auto counted_integers = counted ? PhysicalKeyCheckByBits::IntegersOf(*counted, types[0], integers) : integers;
+	if (counted && counted_integers) {
+		auto &rows = planner.CreatePlan(*counted->children[0]);
+		auto column = counted->groups[0]->Cast<BoundReferenceExpression>().Index();
+		auto &by_bits = planner.Make<PhysicalKeyCheckByBits>(types, column, *counted_integers, promise);
+		by_bits.children.push_back(rows);
+		return by_bits;
+	}
 	auto &child = planner.CreatePlan(*children[0]);
 	vector<idx_t> positions;
 	for (auto &column : expressions) {
@@ -163,7 +175,7 @@ OperatorResultType PhysicalKeyCheck::Execute(ExecutionContext &context, DataChun
 		input.data[column].ToUnifiedFormat(format);
 		for (idx_t i = 0; i < input.size(); i++) {
 			if (!format.validity.RowIsValid(format.sel->get_index(i))) {
-				throw InvalidInputException(promise.NullMessage());
+				throw promise.Broken(context.client, promise.NullMessage());
 			}
 		}
 	}
@@ -171,7 +183,7 @@ OperatorResultType PhysicalKeyCheck::Execute(ExecutionContext &context, DataChun
 	auto counts = UnifiedVectorFormat::GetData<int64_t>(format);
 	for (idx_t i = 0; i < input.size(); i++) {
 		if (counts[format.sel->get_index(i)] > 1) {
-			throw InvalidInputException(promise.DuplicateMessage());
+			throw promise.Broken(context.client, promise.DuplicateMessage());
 		}
 	}
 	chunk.SetChildCardinality(0);

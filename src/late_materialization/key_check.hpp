@@ -19,7 +19,8 @@
 // reading when it has enough rows, has had none before the check is done. It reads with the bind data of the query's
 // other scans, so the same files and the same snapshot. In stages every task checks the values of its partition.
 // The Limit, which no row reaches, tells DuckDB's estimates that the branch adds nothing.
-// Cost: one hash table of the key's values, which the cost estimate counts. Keys that DuckDB enforces have no branch.
+// Cost: one hash table of the key's values, which the cost estimate counts; integers that lie close together take a bit
+// each instead (key_check_by_bits.hpp). Keys that DuckDB enforces have no branch.
 // Errors: InvalidInputException with a sentence of join_back_promise.hpp.
 //===----------------------------------------------------------------------===//
 
@@ -38,8 +39,8 @@ namespace merganser {
 //! above one.
 class LogicalKeyCheck : public TravellingOperator {
 public:
-	//! `columns`: those of the key, then the count.
-	LogicalKeyCheck(vector<unique_ptr<Expression>> columns, JoinBackPromise promise);
+	//! `columns`: those of the key, then the count. `integers`: of the key's one column, if they lie close together.
+	LogicalKeyCheck(vector<unique_ptr<Expression>> columns, optional<DenseIntegers> integers, JoinBackPromise promise);
 
 	//! A plan of columns of these types and no rows, which fails where the key does not hold.
 	static unique_ptr<LogicalOperator> CreateBranch(Optimizer &optimizer, const BaseRelation &relation,
@@ -64,6 +65,7 @@ protected:
 	void ResolveTypes() override;
 
 private:
+	optional<DenseIntegers> integers;
 	JoinBackPromise promise;
 };
 

@@ -4,10 +4,10 @@
 #include "late_materialization/changed_tables.hpp"
 #include "late_materialization/columns_read.hpp"
 #include "late_materialization/cost_estimate.hpp"
+#include "late_materialization/deferral_choice.hpp"
 #include "late_materialization/distinct_as_aggregate.hpp"
 #include "late_materialization/foreign_key_elimination.hpp"
 #include "late_materialization/join_back.hpp"
-#include "late_materialization/partial_reading.hpp"
 #include "late_materialization/proposed_keys.hpp"
 #include "late_materialization/shapes/bounded_top_n.hpp"
 #include "late_materialization/shapes/every_group.hpp"
@@ -67,7 +67,7 @@ bool IsVolatile(const AggregateShape &query) {
 class LateMaterializationPass {
 public:
 	LateMaterializationPass(Optimizer &optimizer, unique_ptr<LogicalOperator> &root)
-	    : optimizer(optimizer), root(root), relation_keys(optimizer) {
+	    : optimizer(optimizer), root(root), relation_keys(optimizer), prover(optimizer.context, *root) {
 	}
 
 	void Visit(unique_ptr<LogicalOperator> &op) {
@@ -141,6 +141,7 @@ private:
 		AncestorPaths::TryFind(root, aggregate, ancestors);
 		ancestors.pop_back();
 		AggregateInput input(context, relation_keys, *aggregate.children[0]);
+		const auto stated = input.Relations();
 		auto displayed = ColumnsRead::Of(ancestors, aggregate);
 		AggregateShape top;
 		DeclineReason why_not_bounded;
@@ -158,6 +159,9 @@ private:
 		if (reason == DeclineReason::BOUND_IS_ZERO || (has_bound && reason != DeclineReason::ORDER_NEEDS_COLUMN)) {
 			return nullptr;
 		}
+		// without the first shape's proofs and facts
+		input.MutableRelations() = stated;
+		decision.facts.clear();
 		auto every_group = EveryGroup::Of(ancestors, owner);
 		every_group.displayed = std::move(displayed);
 		auto below = TryShape(input, every_group, ancestors, decision, reason);
@@ -169,7 +173,7 @@ private:
 		return below;
 	}
 
-	optional_ptr<unique_ptr<LogicalOperator>> TryShape(const AggregateInput &input, AggregateShape &shape,
+	optional_ptr<unique_ptr<LogicalOperator>> TryShape(AggregateInput &input, AggregateShape &shape,
 	                                                   const AncestorPath &ancestors, RuleDecision &decision,
 	                                                   DeclineReason &reason) {
 		auto &context = optimizer.context;
@@ -177,19 +181,17 @@ private:
 			reason = DeclineReason::VOLATILE_EXPRESSION;
 			return nullptr;
 		}
-		Deferral deferral(input, shape);
-		if (!TryChoose(input, deferral, shape, ancestors, decision, reason)) {
+		auto chosen = DeferralChoice(context, prover, input, shape, ancestors).TryChoose(decision, reason);
+		if (!chosen) {
 			if (auto proposed = ProposedKeys::Find(context)) {
-				proposed->Propose(context, input, deferral);
+				proposed->Propose(context, input, Deferral(input, shape));
 			}
 			return nullptr;
 		}
+		auto &deferral = *chosen;
 		if (ChangedTables::AreFetched(*root, input, deferral, shape.bound.IsValid())) {
 			reason = DeclineReason::CHANGED_TABLE;
 			return nullptr;
-		}
-		for (auto &fact : deferral.Facts()) {
-			decision.facts.push_back(fact);
 		}
 		JoinBack join_back(optimizer, input, deferral, shape);
 		join_back.Apply(root);
@@ -202,35 +204,10 @@ private:
 		return join_back.NarrowAggregate().children[0];
 	}
 
-	bool TryChoose(const AggregateInput &input, Deferral &deferral, const AggregateShape &shape,
-	               const AncestorPath &ancestors, RuleDecision &decision, DeclineReason &reason) {
-		auto max_chain = Settings::LateMaterializationMaxChain(optimizer.context);
-		if (!deferral.TryFind(max_chain, reason)) {
-			return false;
-		}
-		if (!Settings::LateMaterializationCost(optimizer.context)) {
-			return true;
-		}
-		for (auto thin = CostEstimate::FindThinLink(deferral); thin.IsValid();
-		     thin = CostEstimate::FindThinLink(deferral)) {
-			if (!deferral.TryWithoutLink(thin.GetIndex(), max_chain, reason)) {
-				return false;
-			}
-		}
-		CostEstimate estimate(input, deferral, shape);
-		decision.facts.emplace_back("estimate", estimate.ToString());
-		auto partial = !shape.bound.IsValid() &&
-		               PartialReading::IsExpected(optimizer.context, ancestors, shape, estimate.Groups());
-		if (!estimate.Pays() || partial) {
-			reason = DeclineReason::NOT_WORTH_IT;
-			return false;
-		}
-		return true;
-	}
-
 	Optimizer &optimizer;
 	unique_ptr<LogicalOperator> &root;
 	RelationKeys relation_keys;
+	KeyProver prover;
 	//! Below the part of a recursive CTE that runs again and again.
 	bool in_recursion = false;
 };

@@ -1,5 +1,6 @@
 #include "late_materialization/plausible_keys.hpp"
 
+#include "duckdb/common/types/hugeint.hpp"
 #include "duckdb/planner/expression/bound_columnref_expression.hpp"
 #include "duckdb/planner/operator/logical_get.hpp"
 #include "duckdb/storage/statistics/base_statistics.hpp"
@@ -13,6 +14,8 @@ namespace {
 
 //! Counts of distinct values are estimates.
 const double FAR_FEWER = 0.5;
+//! Rows of a table are counted with those that were deleted and not yet removed.
+const double FEWER = 0.9;
 
 //! "customers" -> "customer", as columns are named after one row.
 string OneOf(const string &relation) {
@@ -22,7 +25,7 @@ string OneOf(const string &relation) {
 
 bool IsNamedLikeAnIdentifier(const string &column) {
 	auto name = StringUtil::Lower(column);
-	for (auto ending : {"id", "key", "_sk", "_pk", "_no", "code", "number", "uuid", "guid", "sku"}) {
+	for (auto ending : {"id", "key", "_sk", "_pk", "_no", "_nr", "_ref", "code", "number", "uuid", "guid", "sku"}) {
 		if (StringUtil::EndsWith(name, ending)) {
 			return true;
 		}
@@ -52,12 +55,14 @@ bool IsRuledOut(ClientContext &context, const BaseRelation &relation, const Colu
 	if (distinct > 0 && distinct < FAR_FEWER * rows) {
 		return true;
 	}
-	if (!statistics->GetType().IsIntegral() || !NumericStats::HasMinMax(*statistics)) {
+	auto &type = statistics->GetType();
+	if (!type.IsIntegral() || GetTypeIdSize(type.InternalType()) > sizeof(uint64_t) ||
+	    !NumericStats::HasMinMax(*statistics)) {
 		return false;
 	}
-	auto least = NumericStats::Min(*statistics).DefaultCastAs(LogicalType::DOUBLE);
-	auto greatest = NumericStats::Max(*statistics).DefaultCastAs(LogicalType::DOUBLE);
-	return DoubleValue::Get(greatest) - DoubleValue::Get(least) + 1 < rows;
+	auto least = NumericStats::Min(*statistics).GetValue<hugeint_t>();
+	auto greatest = NumericStats::Max(*statistics).GetValue<hugeint_t>();
+	return Hugeint::Cast<double>(greatest - least) + 1 < FEWER * rows;
 }
 
 class Search {

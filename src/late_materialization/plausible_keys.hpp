@@ -12,8 +12,8 @@
 //   * which is what keys are made of: a column that is joined to another relation, or one named like an identifier, of
 //     a type whose equality is identity; two of them together where none does it alone;
 //   * of a relation that other group columns come from, or that leads to such a relation.
-// What statistics rule out is no candidate: integers with fewer values between the least and the greatest than the
-// relation has rows, and columns with far fewer distinct values than rows.
+// What statistics rule out is no candidate: integers with clearly fewer values between the least and the greatest than
+// the relation has rows, and columns with far fewer distinct values than rows.
 //
 // A candidate is a guess. Whoever uses one has to prove it, or to ask its owner; a candidate that is left out costs
 // nothing but the chance.

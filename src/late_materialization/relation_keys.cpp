@@ -2,6 +2,7 @@
 
 #include "declarations/assumed_keys.hpp"
 #include "declarations/same_plan.hpp"
+#include "keys/key_prover.hpp"
 #include "properties/column_equivalences.hpp"
 
 #include "duckdb/catalog/catalog_entry/table_catalog_entry.hpp"
@@ -86,6 +87,9 @@ void AddKeys(ClientContext &context, CatalogEntry &entry, const LogicalGet &get,
 		bound.enforced = key.enforced;
 		bound.guaranteed = key.guaranteed;
 		bound.nullable = !key.IdentifiesRows();
+		if (bound.columns.size() == 1) {
+			bound.dense = DenseIntegers::In(context, get, get.GetColumnIds()[bound.columns[0].column_index]);
+		}
 		result.keys.push_back(std::move(bound));
 	}
 	for (auto &foreign_key : DeclarationStore::ForeignKeys(context, entry)) {
@@ -159,7 +163,11 @@ bool RelationKeys::TryOfStatedKeys(const LogicalGet &get, ScanKeys &result) {
 		    optimizer.context, entry, get, [&](const vector<string> &names) { return shown.ScanColumns(names); },
 		    result);
 	}
-	return !result.objects.empty();
+	if (!result.objects.empty()) {
+		return true;
+	}
+	result.name = AssumedKeys::StemOf(get);
+	return KeyProver::IsOn(optimizer.context) && SeenData::MayBeReadAgain(optimizer.context, get);
 }
 
 //! Bound once a plan, as a plan has several subtrees over one scan.

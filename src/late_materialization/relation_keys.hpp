@@ -19,6 +19,8 @@
 
 #include "declarations/declaration_store.hpp"
 #include "declarations/shown_scans.hpp"
+#include "keys/dense_integers.hpp"
+#include "keys/proved_keys.hpp"
 
 #include "duckdb/optimizer/optimizer.hpp"
 #include "duckdb/planner/column_binding_map.hpp"
@@ -35,6 +37,14 @@ struct RelationKey {
 	bool enforced = false;
 	//! Key::guaranteed: needs no guard.
 	bool guaranteed = false;
+	//! Of one column of integers that lie close together: a bit for each value is enough to look at all of them.
+	optional<DenseIntegers> dense;
+	//! Nobody has said so, and it has to be proved before anything relies on it.
+	bool candidate = false;
+	//! Where nobody has stated it, and it was found to hold.
+	shared_ptr<const ProvedKey> proof;
+	//! That was found before this statement.
+	bool known = false;
 	//! A column may be NULL: rows with NULL are not told apart.
 	bool nullable = false;
 	//! Equality of a column's type is not identity.

@@ -36,7 +36,7 @@ public:
 	}
 
 	vector<Advice> Run() {
-		planned = Decide({});
+		planned = AsItIs();
 		vector<Advice> result;
 		idx_t position = 0;
 		for (auto &decision : planned.all) {
@@ -59,9 +59,26 @@ public:
 	}
 
 private:
+	//! The decisions of the query when it is run, and the keys that may be if none is proved.
+	PlannedDecisions AsItIs() const {
+		auto result = Decisions();
+		auto unproved = Decide({});
+		if (unproved.late.size() == result.late.size()) {
+			result.proposals = std::move(unproved.proposals);
+		}
+		return result;
+	}
+
 	PlannedDecisions Decide(const vector<ProposedKey> &assumed) const {
-		PlannedDecisions result;
 		ProposingKeys proposing(context, assumed);
+		auto result = Decisions();
+		result.proposals = proposing.Proposals();
+		return result;
+	}
+
+	PlannedDecisions Decisions() const {
+		PlannedDecisions result;
+		OnlyShown shown(context);
 		statement.Optimize(context);
 		auto &log = DecisionLog::Get(context);
 		result.all = log.Decisions();
@@ -71,13 +88,20 @@ private:
 				result.late.push_back(decision);
 			}
 		}
-		result.proposals = proposing.Proposals();
 		return result;
 	}
 
 	//! The decision at this position if these keys were declared; null if it cannot be told which it is.
 	unique_ptr<RuleDecision> DecisionWith(idx_t position, const vector<ProposedKey> &assumed) const {
-		auto decisions = Decide(assumed).late;
+		return Among(Decide(assumed).late, position);
+	}
+
+	//! The same with the settings of now.
+	unique_ptr<RuleDecision> DecisionNow(idx_t position) const {
+		return Among(Decisions().late, position);
+	}
+
+	unique_ptr<RuleDecision> Among(const vector<RuleDecision> &decisions, idx_t position) const {
 		return decisions.size() == planned.late.size() ? make_uniq<RuleDecision>(decisions[position]) : nullptr;
 	}
 
@@ -163,7 +187,7 @@ private:
 		}
 		if (decision.reason == DeclineReasons::Code(DeclineReason::CHAIN_TOO_LONG)) {
 			SettingForNow any(context, "merganser_late_materialization_max_chain", Value::UBIGINT(ANY_CHAIN));
-			auto with = DecisionWith(position, {});
+			auto with = DecisionNow(position);
 			auto links = with ? std::count_if(with->facts.begin(), with->facts.end(),
 			                                  [](const pair<string, string> &fact) { return fact.first == "key"; })
 			                  : 0;
@@ -176,7 +200,7 @@ private:
 	bool TrySetting(idx_t position, const RuleDecision &decision, const string &name, const Value &value,
 	                vector<Advice> &result) const {
 		SettingForNow setting(context, name, value);
-		auto with = DecisionWith(position, {});
+		auto with = DecisionNow(position);
 		if (!with || !with->applied) {
 			return false;
 		}

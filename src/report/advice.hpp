@@ -7,6 +7,8 @@
 // were declared (late_materialization/proposed_keys.hpp) or a setting were another, and what makes the rule apply is
 // the advice. So advice is the inverse of a decline, and cannot name a key that the rule would not use.
 //
+// Where the rule applies by keys it proves itself, nothing is advised; where it leaves a proof to the run of the query
+// or finds it too dear, declaring the key saves the proof.
 // Keys are tried one by one, the most plausible of each relation first. Only where none does it alone, the best of all
 // relations are taken together, and those that are not needed are left out again.
 // Which decision belongs to which from one plan to the other is known by its position among the rule's decisions; where

@@ -40,7 +40,11 @@ unique_ptr<FunctionData> Bind(ClientContext &context, TableFunctionBindInput &in
 		before = statement.Optimize(context);
 	}
 	auto &log = DecisionLog::Get(context);
-	auto after = statement.Optimize(context);
+	string after;
+	{
+		OnlyShown shown(context);
+		after = statement.Optimize(context);
+	}
 	AddDecisions(log, *result);
 	AddRow(*result, "plan", "before", before);
 	AddRow(*result, "plan", "after", after);

@@ -88,15 +88,9 @@ bool ReadsFilename(const LogicalGet &get) {
 	});
 }
 
-//! Where every process finds the file.
-string AbsolutePath(const string &path) {
-	auto parsed = Path::FromString(path);
-	return parsed.IsAbsolute() || !parsed.IsLocal() ? path : FileSystem::GetWorkingDirectory() + "/" + path;
-}
-
 //! Whether what a scan reads of a path is the same of its absolute path.
 bool MayBeAbsolute(const LogicalGet &get, const string &path) {
-	auto absolute = AbsolutePath(path);
+	auto absolute = FileVersion::AbsolutePath(path);
 	if (absolute == path) {
 		return true;
 	}
@@ -120,7 +114,7 @@ string Source(const LogicalGet &get) {
 vector<FileVersion> Versions(ClientContext &context, const vector<OpenFileInfo> &files) {
 	vector<FileVersion> result;
 	for (auto &file : files) {
-		auto version = FileVersion::Listed(context, file, AbsolutePath(file.path));
+		auto version = FileVersion::Listed(context, file, FileVersion::AbsolutePath(file.path));
 		if (!version) {
 			throw NotImplementedException("the size of \"%s\" is not known", file.path);
 		}

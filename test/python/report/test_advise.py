@@ -11,9 +11,10 @@ COLUMNS = "query, rule, reason, advice, sql, holds, gain"
 
 @pytest.fixture
 def shop(connection, tmp_path) -> duckdb.DuckDBPyConnection:
-    """Tables, and the same as files in the current folder of the test."""
+    """Tables, and the same as files in the current folder of the test. No key is proved, unless a test says so."""
     connection.execute(
         f"""
+        SET merganser_prove_keys = false;
         CREATE TABLE country AS SELECT i AS id, 'Country ' || i AS name, repeat('c', 60) AS text FROM range(30) r(i);
         CREATE TABLE customer AS
         SELECT i AS id, 'Customer ' || i AS name, repeat('x', 60) AS comment, i % 30 AS country_id
@@ -105,6 +106,7 @@ def test_rows_of_the_open_transaction_count(shop):
 
 def test_the_next_candidate_where_the_first_does_not_hold(shop):
     """basket is named like nothing and joined; line alone is no key; both together are."""
+    shop.execute("SET merganser_late_materialization_cost = false")
     shop.execute("CREATE TABLE note AS SELECT i // 3 AS basket_id, i % 3 AS line_id, i AS n FROM range(30000) r(i)")
     shop.execute("CREATE VIEW line AS SELECT basket AS basket_id, line AS line_id, text FROM sale")
     query = """SELECT l.basket_id, l.line_id, l.text, sum(n) AS total FROM line l
@@ -150,6 +152,7 @@ def test_two_files_of_one_name(shop, tmp_path):
 
 
 def test_files_with_options_and_a_pattern(shop, tmp_path):
+    shop.execute("SET merganser_late_materialization_cost = false")
     files = f"read_parquet('{tmp_path}/sale-*.parquet', union_by_name = true)"
     query = f"""SELECT s.id, s.text, count(*) AS n FROM {files} s
                 JOIN sale other ON other.id = s.id GROUP BY ALL ORDER BY n DESC, s.id LIMIT 5"""
@@ -169,6 +172,7 @@ def test_two_keys_where_one_is_not_enough(shop):
 
 
 def test_each_relation_that_can_help(shop):
+    shop.execute("SET merganser_late_materialization_cost = false")
     query = """SELECT s.id, s.text, c.id AS customer_id, c.name, sum(price) AS revenue FROM sale s
                JOIN customer c ON s.customer_id = c.id GROUP BY ALL ORDER BY revenue DESC, s.id LIMIT 5"""
     rows = advise(shop, query, verify=True)
@@ -206,6 +210,18 @@ def test_a_setting(shop):
         "SET merganser_late_materialization_max_chain = 1;",
     )
     take(shop, REPORT, advice)
+
+
+def test_where_keys_are_proved_nothing_is_advised(shop):
+    """The first plan leaves nothing to be declared; a proof that fails leaves the key to be asked about."""
+    shop.execute("SET merganser_prove_keys = true")
+    expected = shop.execute(REPORT).fetchall()
+    assert [(advice["reason"], advice["sql"]) for advice in advise(shop, REPORT)] == [("no_candidate", None)]
+    assert decisions(shop, REPORT) == ["applied"]
+    assert shop.execute(REPORT).fetchall() == expected
+    shop.execute("INSERT INTO customer VALUES (7, 'twice', 'other', 3), (9999, 'far', 'away', 3)")
+    (advice,) = advise(shop, REPORT, verify=True)
+    assert (advice["holds"], advice["sql"]) == (False, None)
 
 
 def test_a_key_that_would_not_pay(shop):
