@@ -35,7 +35,7 @@ KNOWN = ("nothing", "proved", "declared")
 LEAST = {
     "shapes": {"nothing": 1, "proved": 54, "declared": 53},
     "TPC-H": {"nothing": 0, "proved": 3, "declared": 3},
-    "TPC-DS": {"nothing": 4, "proved": 4, "declared": 10},
+    "TPC-DS": {"nothing": 4, "proved": 19, "declared": 10},
 }
 
 
