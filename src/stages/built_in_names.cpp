@@ -1,6 +1,7 @@
 #include "stages/built_in_names.hpp"
 
 #include "duckdb/parser/expression/function_expression.hpp"
+#include "duckdb/parser/expression/subquery_expression.hpp"
 #include "duckdb/parser/expression/window_expression.hpp"
 #include "duckdb/parser/parsed_expression_iterator.hpp"
 
@@ -23,6 +24,8 @@ void QualifyIn(ParsedExpression &expression) {
 		function.IsOperatorMutable() = false; // an operator has no place for a schema
 	} else if (expression.GetExpressionClass() == ExpressionClass::WINDOW) {
 		QualifyCall(expression.Cast<WindowExpression>());
+	} else if (expression.GetExpressionClass() == ExpressionClass::SUBQUERY) {
+		BuiltInNames::Qualify(*expression.Cast<SubqueryExpression>().SubqueryMutable()->node);
 	}
 	ParsedExpressionIterator::EnumerateChildren(expression, [](ParsedExpression &child) { QualifyIn(child); });
 }
