@@ -4,9 +4,9 @@
 
 The rows are written once by COPY (FORMAT merganser_regions) and read as files with a recorded layout, and through a
 view whose layout is declared. Each case runs with merganser_ordered_windows on and off in turn, the fastest round
-counts, and whether the window ran as expected is asserted. Checksums over every row must be equal: values are multiples
-of 1/64, whose sums are exact in every order of addition, and deviations, which are not, are rounded to three digits. The
-last line is one JSON object.
+counts, and whether the window ran as expected is asserted. Checksums over every row must be equal: values are
+multiples of 1/64, whose sums are exact in every order of addition, and deviations, which are not, are rounded to
+three digits. The last line is one JSON object.
 """
 
 import argparse
