@@ -1,7 +1,6 @@
 #include "settings.hpp"
 
 #include "setting_checks.hpp"
-#include "window_settings.hpp"
 
 #include "duckdb/main/config.hpp"
 #include "duckdb/main/extension/extension_loader.hpp"
@@ -32,6 +31,8 @@ const char *const LATE_MATERIALIZATION_MAX_ROWS = "merganser_late_materializatio
 const char *const LATE_MATERIALIZATION_MAX_CHAIN = "merganser_late_materialization_max_chain";
 const char *const LATE_MATERIALIZATION_COST = "merganser_late_materialization_cost";
 const char *const PROVE_KEYS = "merganser_prove_keys";
+const char *const ORDERED_WINDOWS = "merganser_ordered_windows";
+const char *const ORDERED_WINDOWS_MIN_ROWS = "merganser_ordered_windows_min_rows";
 const char *const RUNNER = "merganser_runner";
 const char *const TASKS = "merganser_tasks";
 const char *const TASK_BYTES = "merganser_task_bytes";
@@ -65,9 +66,9 @@ vector<Setting> AllSettings() {
 	    {PROVE_KEYS, LogicalType::BOOLEAN, Value::BOOLEAN(true),
 		 "Prove keys that nobody has declared, by reading their columns, where late materialization gains much more; "
 		 "off takes declared and enforced keys only"},
-	    {WindowSettings::ENABLED, LogicalType::BOOLEAN, Value::BOOLEAN(true),
+	    {ORDERED_WINDOWS, LogicalType::BOOLEAN, Value::BOOLEAN(true),
 		 "Compute windows with PARTITION BY over data that lies in order in one pass, without hashing or sorting all"},
-	    {WindowSettings::MIN_ROWS, LogicalType::UBIGINT, Value::UBIGINT(50000),
+	    {ORDERED_WINDOWS_MIN_ROWS, LogicalType::UBIGINT, Value::UBIGINT(50000),
 		 "Windows over fewer rows of a scan than this, about, run in DuckDB alone"},
 	    {RUNNER, LogicalType::VARCHAR, Value(""),
 		 "What runs queries in stages: local (threads of this process), ray, or empty for DuckDB alone",
@@ -177,6 +178,19 @@ idx_t Settings::LateMaterializationMaxChain(ClientContext &context) {
 
 bool Settings::LateMaterializationCost(ClientContext &context) {
 	return BooleanValue::Get(Current(context, LATE_MATERIALIZATION_COST));
+}
+
+bool Settings::ProveKeys(ClientContext &context) {
+	Value value;
+	return context.TryGetCurrentSetting(PROVE_KEYS, value) && !value.IsNull() && BooleanValue::Get(value);
+}
+
+bool Settings::OrderedWindows(ClientContext &context) {
+	return BooleanValue::Get(Current(context, ORDERED_WINDOWS));
+}
+
+idx_t Settings::OrderedWindowsMinRows(ClientContext &context) {
+	return UBigIntValue::Get(Current(context, ORDERED_WINDOWS_MIN_ROWS));
 }
 
 string Settings::Runner(ClientContext &context) {

@@ -26,6 +26,13 @@ struct Settings {
 	static idx_t LateMaterializationMaxChain(ClientContext &context);
 	//! merganser_late_materialization_cost: false rewrites every query for which it is sound (used by the tests).
 	static bool LateMaterializationCost(ClientContext &context);
+	//! merganser_prove_keys: false takes declared and enforced keys only.
+	static bool ProveKeys(ClientContext &context);
+
+	//! merganser_ordered_windows: false leaves every window to DuckDB.
+	static bool OrderedWindows(ClientContext &context);
+	//! merganser_ordered_windows_min_rows: the least number of rows for which a scan's layout is looked at.
+	static idx_t OrderedWindowsMinRows(ClientContext &context);
 
 	//! merganser_runner: "local", one that was registered, or empty for none.
 	static string Runner(ClientContext &context);

@@ -1,5 +1,7 @@
 #include "grouping/physical_table_function.hpp"
 
+#include "grouping/unfinished_chunk.hpp"
+
 namespace merganser {
 
 namespace {
@@ -22,33 +24,17 @@ public:
 
 	void Push(DataChunk &input) {
 		stream.Push(input);
-		has_pushed = true;
-		pushed_rows = input.size();
-		for (auto &column : input.data) {
-			pushed.push_back(column.GetBufferRef());
-		}
+		pushed.Hold(input);
 	}
 
 	void Retain() {
 		stream.Retain();
-		has_pushed = false;
-		pushed.clear();
-	}
-
-	bool IsPushed(const DataChunk &input) const {
-		return pushed_rows == input.size() &&
-		       std::equal(pushed.begin(), pushed.end(), input.data.begin(), input.data.end(),
-		                  [](const buffer_ptr<VectorBuffer> &buffer, const Vector &column) {
-			                  return buffer == column.GetBufferRef();
-		                  });
+		pushed.Release();
 	}
 
 	unique_ptr<InputVerification> verification;
 	ProcessorStream stream;
-	//! The chunk whose output is not all fetched yet. Referred to, so that another chunk cannot be taken for it.
-	vector<buffer_ptr<VectorBuffer>> pushed;
-	idx_t pushed_rows = 0;
-	bool has_pushed = false;
+	UnfinishedChunk pushed;
 	bool finished = false;
 };
 
@@ -83,9 +69,9 @@ unique_ptr<OperatorState> PhysicalTableFunction::GetOperatorState(ExecutionConte
 OperatorResultType PhysicalTableFunction::Execute(ExecutionContext &context, DataChunk &input, DataChunk &chunk,
                                                   GlobalOperatorState &gstate, OperatorState &state_p) const {
 	auto &state = state_p.Cast<TableFunctionState>();
-	if (!state.has_pushed) {
+	if (!state.pushed.IsHeld()) {
 		state.Push(input);
-	} else if (!state.IsPushed(input)) {
+	} else if (!state.pushed.Is(input)) {
 		// A LIMIT above has seen enough, and DuckDB flushes the operators below, which fetches what is left of nothing
 		return OperatorResultType::FINISHED;
 	}
@@ -100,7 +86,7 @@ OperatorFinalizeResultType PhysicalTableFunction::FinalExecute(ExecutionContext 
                                                                GlobalOperatorState &gstate,
                                                                OperatorState &state_p) const {
 	auto &state = state_p.Cast<TableFunctionState>();
-	if (state.has_pushed) {
+	if (state.pushed.IsHeld()) {
 		return OperatorFinalizeResultType::FINISHED; // as in Execute
 	}
 	if (!state.finished) {

@@ -1,5 +1,6 @@
 #include "keys/dense_integers.hpp"
 
+#include "keys/column_statistics.hpp"
 #include "keys/key_values.hpp"
 
 #include "duckdb/storage/statistics/numeric_stats.hpp"
@@ -64,11 +65,10 @@ optional<DenseIntegers> DenseIntegers::Of(optional_ptr<const BaseStatistics> sta
 }
 
 optional<DenseIntegers> DenseIntegers::In(ClientContext &context, const LogicalGet &get, const ColumnIndex &column) {
-	if (!get.function.statistics_extended || !get.function.cardinality) {
+	if (!get.function.cardinality) {
 		return {};
 	}
-	TableFunctionGetStatisticsInput input(get.bind_data.get(), column);
-	auto statistics = get.function.statistics_extended(context, input);
+	auto statistics = ColumnStatistics::Of(context, get, column);
 	auto rows = get.function.cardinality(context, get.bind_data.get());
 	return rows ? Of(statistics.get(), rows->estimated_cardinality) : optional<DenseIntegers>();
 }

@@ -13,13 +13,10 @@ namespace {
 //! One reading of a scan, by this thread.
 class Reading {
 public:
-	Reading(ClientContext &context, const LogicalGet &get, const vector<ColumnIndex> &columns)
+	Reading(ClientContext &context, const LogicalGet &get, const vector<ColumnIndex> &columns,
+	        const vector<LogicalType> &types)
 	    : context(context), function(get.function), bind_data(get.bind_data->Copy()), thread(context),
 	      execution(context, thread, nullptr) {
-		vector<LogicalType> types;
-		for (auto &column : columns) {
-			types.push_back(get.GetColumnType(column));
-		}
 		chunk.Initialize(context, types);
 		TableFunctionInitInput input(bind_data.get(), columns, vector<idx_t>(), nullptr);
 		if (function.init_global) {
@@ -66,7 +63,7 @@ KeyProof::Outcome Read(ClientContext &context, const LogicalGet &get, const vect
 	for (auto &column : columns) {
 		types.push_back(get.GetColumnType(column));
 	}
-	Reading reading(context, get, columns);
+	Reading reading(context, get, columns, types);
 	KeyValues values(context, std::move(types));
 	while (true) {
 		auto &chunk = reading.Next();

@@ -3,6 +3,7 @@
 #include "decision_log.hpp"
 #include "declarations/assumed_keys.hpp"
 #include "declarations/declaration_store.hpp"
+#include "keys/written_table.hpp"
 
 #include "duckdb/common/types/timestamp.hpp"
 #include "duckdb/main/prepared_statement_data.hpp"
@@ -19,21 +20,8 @@ const idx_t QUICKLY_READ_ROWS = 10000000;
 const idx_t BYTES_OF_ROW = 64;
 
 void CollectWritten(LogicalOperator &op, unordered_set<const TableCatalogEntry *> &written) {
-	switch (op.type) {
-	case LogicalOperatorType::LOGICAL_INSERT:
-		written.insert(&op.Cast<LogicalInsert>().table);
-		break;
-	case LogicalOperatorType::LOGICAL_UPDATE:
-		written.insert(&op.Cast<LogicalUpdate>().table);
-		break;
-	case LogicalOperatorType::LOGICAL_DELETE:
-		written.insert(&op.Cast<LogicalDelete>().table);
-		break;
-	case LogicalOperatorType::LOGICAL_MERGE_INTO:
-		written.insert(&op.Cast<LogicalMergeInto>().table);
-		break;
-	default:
-		break;
+	if (auto table = WrittenTable::Of(op)) {
+		written.insert(table.get());
 	}
 	for (auto &child : op.children) {
 		CollectWritten(*child, written);
@@ -55,26 +43,21 @@ bool IsExplain(const LogicalOperator &root) {
 
 KeyProver::KeyProver(ClientContext &context, LogicalOperator &root)
     : context(context), only_shown(IsExplain(root) || DecisionLog::Get(context).only_shown),
-      is_on(IsOn(context) && !AssumedKeys::Find(context)) {
+      is_on(Settings::ProveKeys(context) && !AssumedKeys::Find(context)) {
 	if (root.type == LogicalOperatorType::LOGICAL_PREPARE) {
 		prepared = root.Cast<LogicalPrepare>().prepared;
 	}
 	CollectWritten(root, written);
 }
 
-bool KeyProver::IsOn(ClientContext &context) {
-	Value value;
-	return context.TryGetCurrentSetting("merganser_prove_keys", value) && !value.IsNull() && BooleanValue::Get(value);
-}
-
-bool KeyProver::CanProve(const LogicalGet &get) const {
+bool KeyProver::CanProve(const LogicalGet &get) {
 	auto table = get.GetTable();
 	auto is_readable = table ? !written.count(table.get()) : IsReadForProofs(get);
-	return is_on && is_readable && SeenData::MayBeReadAgain(context, get);
+	return is_on && is_readable && SeenData::MayBeReadAgain(context, get, listed_files);
 }
 
-shared_ptr<const ProvedKey> KeyProver::Remembered(const LogicalGet &get, const vector<ColumnIndex> &columns) const {
-	auto now = SeenData::Of(context, get, columns);
+shared_ptr<const ProvedKey> KeyProver::Remembered(const LogicalGet &get, const vector<ColumnIndex> &columns) {
+	auto now = SeenData::Of(context, get, columns, listed_files);
 	return now ? ProvedKeys::Get(context)->Find(*now) : nullptr;
 }
 
@@ -89,7 +72,7 @@ shared_ptr<const ProvedKey> KeyProver::Prove(const LogicalGet &get, const vector
 	for (auto &column : columns) {
 		result->columns.push_back(get.GetColumnName(column).GetIdentifierName());
 	}
-	auto seen = SeenData::Of(context, get, columns);
+	auto seen = SeenData::Of(context, get, columns, listed_files);
 	auto &proof = result->proof;
 	proof = KeyProof::Take(context, get, columns);
 	result->taken = Timestamp::GetCurrentTimestamp();

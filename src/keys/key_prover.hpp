@@ -29,9 +29,9 @@ public:
 	KeyProver(ClientContext &context, LogicalOperator &root);
 
 	//! Whether keys of this scan can be proved.
-	bool CanProve(const LogicalGet &get) const;
+	bool CanProve(const LogicalGet &get);
 	//! The remembered proof, or null.
-	shared_ptr<const ProvedKey> Remembered(const LogicalGet &get, const vector<ColumnIndex> &columns) const;
+	shared_ptr<const ProvedKey> Remembered(const LogicalGet &get, const vector<ColumnIndex> &columns);
 	//! Whether the statement may read so many rows for a proof.
 	bool MayRead(idx_t rows) const;
 	//! Reads, and remembers what it found where the data can be recognised.
@@ -39,8 +39,6 @@ public:
 	//! The plan relies on a proof, or would if it were taken.
 	void PlanAgainAtExecute();
 
-	//! merganser_prove_keys.
-	static bool IsOn(ClientContext &context);
 	//! "memory.main.customer", "read_parquet('customer.parquet')".
 	static string NameOf(const LogicalGet &get);
 
@@ -51,6 +49,7 @@ private:
 	bool only_shown;
 	unordered_set<const TableCatalogEntry *> written;
 	bool is_on;
+	ListedFiles listed_files;
 };
 
 } // namespace merganser

@@ -1,8 +1,8 @@
 #include "keys/proved_keys_function.hpp"
 
 #include "keys/proved_keys.hpp"
+#include "listed_rows.hpp"
 
-#include "duckdb/function/table_function.hpp"
 #include "duckdb/main/extension/extension_loader.hpp"
 
 namespace merganser {
@@ -10,7 +10,7 @@ namespace merganser {
 namespace {
 
 struct ProvedKeysState : public GlobalTableFunctionState {
-	vector<shared_ptr<const ProvedKey>> keys;
+	vector<vector<Value>> rows;
 	idx_t offset = 0;
 };
 
@@ -22,12 +22,6 @@ unique_ptr<FunctionData> BindProvedKeys(ClientContext &context, TableFunctionBin
 	         LogicalType::DOUBLE,  LogicalType::TIMESTAMP_TZ};
 	names = {"relation", "columns", "holds", "found", "rows", "seen", "milliseconds", "taken_at"};
 	return nullptr;
-}
-
-unique_ptr<GlobalTableFunctionState> InitProvedKeys(ClientContext &context, TableFunctionInitInput &input) {
-	auto result = make_uniq<ProvedKeysState>();
-	result->keys = ProvedKeys::Get(context)->All();
-	return std::move(result);
 }
 
 vector<Value> RowOf(const ProvedKey &key) {
@@ -45,16 +39,17 @@ vector<Value> RowOf(const ProvedKey &key) {
 	        Value::TIMESTAMPTZ(timestamp_tz_t(key.taken.value))};
 }
 
+unique_ptr<GlobalTableFunctionState> InitProvedKeys(ClientContext &context, TableFunctionInitInput &input) {
+	auto result = make_uniq<ProvedKeysState>();
+	for (auto &key : ProvedKeys::Get(context)->All()) {
+		result->rows.push_back(RowOf(*key));
+	}
+	return std::move(result);
+}
+
 void ListProvedKeys(ClientContext &context, TableFunctionInput &input, DataChunk &output) {
 	auto &state = input.global_state->Cast<ProvedKeysState>();
-	idx_t count = 0;
-	for (; count < STANDARD_VECTOR_SIZE && state.offset < state.keys.size(); count++) {
-		auto row = RowOf(*state.keys[state.offset++]);
-		for (idx_t column = 0; column < row.size(); column++) {
-			output.data[column].Append(row[column]);
-		}
-	}
-	output.SetChildCardinality(count);
+	ListedRows::Emit(state.rows, state.offset, output);
 }
 
 } // namespace

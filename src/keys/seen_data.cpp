@@ -23,18 +23,17 @@ bool IsListedWithVersion(const OpenFileInfo &file) {
 	return file.extended_info && file.extended_info->TryGetOption("last_modified", changed);
 }
 
-//! The files of a scan in the versions DuckDB listed, or nothing where it listed one without.
-optional<vector<FileVersion>> ListedFiles(ClientContext &context, const LogicalGet &get) {
-	vector<FileVersion> result;
-	for (auto &file : get.bind_data->Cast<MultiFileBindData>().file_list->GetAllFiles()) {
+ListedFiles::Versions VersionsOf(ClientContext &context, MultiFileList &list) {
+	auto result = make_shared_ptr<vector<FileVersion>>();
+	for (auto &file : list.GetAllFiles()) {
 		if (!IsListedWithVersion(file)) {
-			return {};
+			return nullptr;
 		}
 		auto version = FileVersion::Listed(context, file, FileVersion::AbsolutePath(file.path));
 		if (!version) {
-			return {};
+			return nullptr;
 		}
-		result.push_back(std::move(*version));
+		result->push_back(std::move(*version));
 	}
 	return result;
 }
@@ -49,49 +48,59 @@ vector<idx_t> Positions(const vector<ColumnIndex> &columns) {
 
 } // namespace
 
+ListedFiles::Versions ListedFiles::Of(ClientContext &context, const LogicalGet &get) {
+	auto &list = get.bind_data->Cast<MultiFileBindData>().file_list;
+	auto &known = lists[list.get()];
+	if (!known.list) {
+		known = {list, VersionsOf(context, *list)};
+	}
+	return known.versions;
+}
+
 const vector<FileVersion> &SeenData::Files() const {
 	static const vector<FileVersion> NONE;
 	return NONE;
 }
 
-bool SeenData::MayBeReadAgain(ClientContext &context, const LogicalGet &get) {
-	return TableOf(get) || (ShownScans::ReadsFiles(get) && ListedFiles(context, get));
+bool SeenData::MayBeReadAgain(ClientContext &context, const LogicalGet &get, ListedFiles &listed_files) {
+	return TableOf(get) || (ShownScans::ReadsFiles(get) && listed_files.Of(context, get));
 }
 
-shared_ptr<SeenData> SeenData::Of(ClientContext &context, const LogicalGet &get, const vector<ColumnIndex> &columns) {
+shared_ptr<SeenData> SeenData::Of(ClientContext &context, const LogicalGet &get, const vector<ColumnIndex> &columns,
+                                  ListedFiles &listed_files) {
 	if (TableOf(get)) {
 		return SeenTable::Of(context, get, columns);
 	}
-	auto files = ListedFiles(context, get);
-	return files ? make_shared_ptr<SeenFiles>(get, columns, std::move(*files)) : nullptr;
+	auto files = listed_files.Of(context, get);
+	return files ? make_shared_ptr<SeenFiles>(get, columns, std::move(files)) : nullptr;
 }
 
-SeenFiles::SeenFiles(const LogicalGet &get, const vector<ColumnIndex> &columns, vector<FileVersion> files)
+SeenFiles::SeenFiles(const LogicalGet &get, const vector<ColumnIndex> &columns, ListedFiles::Versions files)
     : scan(get), columns(Positions(columns)), files(std::move(files)) {
 }
 
 bool SeenFiles::Covers(const SeenData &now, bool holds) const {
 	auto other = dynamic_cast<const SeenFiles *>(&now);
-	return other && columns == other->columns && files.size() == other->files.size() && scan == other->scan &&
-	       std::equal(files.begin(), files.end(), other->files.begin(),
+	return other && columns == other->columns && files->size() == other->files->size() && scan == other->scan &&
+	       std::equal(files->begin(), files->end(), other->files->begin(),
 	                  [](const FileVersion &a, const FileVersion &b) { return a.path == b.path && a.IsSame(b); });
 }
 
 bool SeenFiles::WasRead(ClientContext &context, const LogicalGet &get, const vector<ColumnIndex> &columns, bool holds,
                         idx_t rows) const {
-	return std::all_of(files.begin(), files.end(),
+	return std::all_of(files->begin(), files->end(),
 	                   [&](const FileVersion &version) { return version.IsCurrent(context); });
 }
 
 string SeenFiles::ToString() const {
 	idx_t bytes = 0;
-	for (auto &file : files) {
+	for (auto &file : *files) {
 		bytes += file.bytes;
 	}
-	if (files.size() == 1) {
-		return files[0].path + ", " + files[0].Text();
+	if (files->size() == 1) {
+		return files->front().path + ", " + files->front().Text();
 	}
-	return StringUtil::Format("%llu files, %llu bytes", files.size(), bytes);
+	return StringUtil::Format("%llu files, %llu bytes", files->size(), bytes);
 }
 
 SeenTable::SeenTable(ClientContext &context, DuckTableEntry &table, vector<idx_t> columns_p)

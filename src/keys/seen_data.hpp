@@ -31,19 +31,39 @@
 #include "file_version.hpp"
 
 #include "duckdb/catalog/catalog_entry/duck_table_entry.hpp"
+#include "duckdb/common/multi_file/multi_file_list.hpp"
 #include "duckdb/planner/operator/logical_get.hpp"
 #include "duckdb/storage/table/row_group_segment_tree.hpp"
 
 namespace merganser {
+
+//! The files of scans in the versions DuckDB listed, put together once a statement: there may be thousands.
+class ListedFiles {
+public:
+	using Versions = shared_ptr<const vector<FileVersion>>;
+
+	//! Null where DuckDB listed a file without a version.
+	Versions Of(ClientContext &context, const LogicalGet &get);
+
+private:
+	struct Known {
+		//! Held, so that no other list takes its place in memory.
+		shared_ptr<MultiFileList> list;
+		Versions versions;
+	};
+
+	unordered_map<const MultiFileList *, Known> lists;
+};
 
 class SeenData {
 public:
 	virtual ~SeenData() = default;
 
 	//! What reading these columns of the scan now would see; null where it could not be recognised again.
-	static shared_ptr<SeenData> Of(ClientContext &context, const LogicalGet &get, const vector<ColumnIndex> &columns);
+	static shared_ptr<SeenData> Of(ClientContext &context, const LogicalGet &get, const vector<ColumnIndex> &columns,
+	                               ListedFiles &listed_files);
 	//! Whether a scan can be read more than once in a statement, with the same rows.
-	static bool MayBeReadAgain(ClientContext &context, const LogicalGet &get);
+	static bool MayBeReadAgain(ClientContext &context, const LogicalGet &get, ListedFiles &listed_files);
 
 	//! Whether a proof over this holds for `now`, or, if it failed, would fail again.
 	virtual bool Covers(const SeenData &now, bool holds) const = 0;
@@ -60,7 +80,7 @@ public:
 
 class SeenFiles : public SeenData {
 public:
-	SeenFiles(const LogicalGet &get, const vector<ColumnIndex> &columns, vector<FileVersion> files);
+	SeenFiles(const LogicalGet &get, const vector<ColumnIndex> &columns, ListedFiles::Versions files);
 
 	bool Covers(const SeenData &now, bool holds) const override;
 	bool WasRead(ClientContext &context, const LogicalGet &get, const vector<ColumnIndex> &columns, bool holds,
@@ -70,13 +90,13 @@ public:
 	}
 	string ToString() const override;
 	const vector<FileVersion> &Files() const override {
-		return files;
+		return *files;
 	}
 
 private:
 	ScanIdentity scan;
 	vector<idx_t> columns;
-	vector<FileVersion> files;
+	ListedFiles::Versions files;
 };
 
 class SeenTable : public SeenData {

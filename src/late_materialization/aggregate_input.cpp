@@ -15,10 +15,6 @@ namespace merganser {
 
 namespace {
 
-bool IsColumn(const Expression &expression) {
-	return expression.GetExpressionClass() == ExpressionClass::BOUND_COLUMN_REF;
-}
-
 //! The column under casts that widen an integer: those change neither equality nor, cast back, the value.
 optional_ptr<const BoundColumnRefExpression> ColumnUnderWidening(const Expression &expression) {
 	reference<const Expression> current = expression;
@@ -32,7 +28,7 @@ optional_ptr<const BoundColumnRefExpression> ColumnUnderWidening(const Expressio
 		}
 		current = BoundCastExpression::Child(cast);
 	}
-	if (!IsColumn(current.get())) {
+	if (!AggregateInput::IsColumn(current.get())) {
 		return nullptr;
 	}
 	return current.get().Cast<BoundColumnRefExpression>();
@@ -424,6 +420,10 @@ bool AggregateInput::IsOneRow(const BaseRelation &relation) const {
 		return std::all_of(key.columns.begin(), key.columns.end(),
 		                   [&](const ColumnBinding &column) { return bool(equivalences.ConstantOf(column)); });
 	});
+}
+
+bool AggregateInput::IsColumn(const Expression &expression) {
+	return expression.GetExpressionClass() == ExpressionClass::BOUND_COLUMN_REF;
 }
 
 idx_t AggregateInput::EstimatedRows() const {

@@ -88,6 +88,8 @@ public:
 	const ColumnEquivalences &Equivalences() const {
 		return equivalences;
 	}
+	//! Whether the expression is a column as it is.
+	static bool IsColumn(const Expression &expression);
 	//! The expression over base and opaque columns only.
 	unique_ptr<Expression> Resolve(const Expression &expression) const;
 	//! The relation that delivers the column, or an invalid index if it is opaque.

@@ -1,6 +1,7 @@
 #include "late_materialization/changed_tables.hpp"
 
-#include "duckdb/catalog/catalog_entry/table_catalog_entry.hpp"
+#include "keys/written_table.hpp"
+
 #include "duckdb/planner/operator/list.hpp"
 
 namespace merganser {
@@ -29,25 +30,11 @@ public:
 
 private:
 	void Note(const LogicalOperator &op, bool in_cte) {
-		switch (op.type) {
-		case LogicalOperatorType::LOGICAL_INSERT: {
-			auto &insert = op.Cast<LogicalInsert>();
-			if (in_cte || insert.on_conflict_info.action_type != OnConflictAction::THROW) {
-				tables.insert(&insert.table);
-			}
-			break;
-		}
-		case LogicalOperatorType::LOGICAL_UPDATE:
-			tables.insert(&op.Cast<LogicalUpdate>().table);
-			break;
-		case LogicalOperatorType::LOGICAL_DELETE:
-			tables.insert(&op.Cast<LogicalDelete>().table);
-			break;
-		case LogicalOperatorType::LOGICAL_MERGE_INTO:
-			tables.insert(&op.Cast<LogicalMergeInto>().table);
-			break;
-		default:
-			break;
+		auto table = WrittenTable::Of(op);
+		auto only_adds = !in_cte && op.type == LogicalOperatorType::LOGICAL_INSERT &&
+		                 op.Cast<LogicalInsert>().on_conflict_info.action_type == OnConflictAction::THROW;
+		if (table && !only_adds) {
+			tables.insert(table.get());
 		}
 	}
 

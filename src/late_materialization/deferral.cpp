@@ -21,10 +21,6 @@ bool ReturnsItsConstantArgument(const BoundAggregateExpression &aggregate) {
 	        name == "max");
 }
 
-bool IsColumn(const Expression &expression) {
-	return expression.GetExpressionClass() == ExpressionClass::BOUND_COLUMN_REF;
-}
-
 column_binding_set_t ColumnsOf(const Expression &expression) {
 	column_binding_set_t result;
 	AggregateShape::CollectColumns(expression, result);
@@ -82,7 +78,7 @@ void Deferral::CollectRequired() {
 Deferral::ColumnSet Deferral::RetainedColumns() const {
 	ColumnSet result;
 	for (auto &column : columns) {
-		if (column.is_group && column.retained && IsColumn(*column.resolved) &&
+		if (column.is_group && column.retained && AggregateInput::IsColumn(*column.resolved) &&
 		    ColumnEquivalences::HasIdentityEquality(column.resolved->GetReturnType())) {
 			result.insert(column.resolved->Cast<BoundColumnRefExpression>().Binding());
 		}
@@ -345,7 +341,7 @@ DeclineReason Deferral::WhyNothingDetermined() const {
 	}
 	ColumnSet grouped;
 	for (auto &column : columns) {
-		if (column.is_group && IsColumn(*column.resolved)) {
+		if (column.is_group && AggregateInput::IsColumn(*column.resolved)) {
 			grouped.insert(column.resolved->Cast<BoundColumnRefExpression>().Binding());
 		}
 	}

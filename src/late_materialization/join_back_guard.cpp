@@ -168,9 +168,8 @@ void LogicalJoinBackGuard::RelyOnForeignKey(string foreign_key, string referenci
 }
 
 unique_ptr<LogicalOperator> LogicalJoinBackGuard::CopyAlone() const {
-	auto sought = expressions.size() > 2 ? expressions[2]->Copy() : nullptr;
-	return make_uniq<LogicalJoinBackGuard>(expressions[0]->Copy(), expressions[1]->Copy(), std::move(sought), bound,
-	                                       promise);
+	auto sought = Sought() ? Sought()->Copy() : nullptr;
+	return make_uniq<LogicalJoinBackGuard>(RowNumber().Copy(), Found().Copy(), std::move(sought), bound, promise);
 }
 
 vector<ColumnBinding> LogicalJoinBackGuard::GetColumnBindings() {
@@ -195,10 +194,9 @@ InsertionOrderPreservingMap<string> LogicalJoinBackGuard::ParamsToString() const
 
 PhysicalOperator &LogicalJoinBackGuard::CreatePlan(ClientContext &context, PhysicalPlanGenerator &planner) {
 	auto &child = planner.CreatePlan(*children[0]);
-	auto row_number = expressions[0]->Cast<BoundReferenceExpression>().Index();
-	auto found = expressions[1]->Cast<BoundReferenceExpression>().Index();
-	auto sought = expressions.size() > 2 ? optional_idx(expressions[2]->Cast<BoundReferenceExpression>().Index())
-	                                     : optional_idx();
+	auto row_number = RowNumber().Cast<BoundReferenceExpression>().Index();
+	auto found = Found().Cast<BoundReferenceExpression>().Index();
+	auto sought = Sought() ? optional_idx(Sought()->Cast<BoundReferenceExpression>().Index()) : optional_idx();
 	auto &result =
 	    planner.Make<PhysicalJoinBackGuard>(types, estimated_cardinality, row_number, found, sought, promise);
 	result.children.push_back(child);

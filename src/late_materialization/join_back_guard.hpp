@@ -80,6 +80,9 @@ public:
 	const Expression &Found() const {
 		return *expressions[1];
 	}
+	optional_ptr<const Expression> Sought() const {
+		return expressions.size() > 2 ? expressions[2].get() : nullptr;
+	}
 	const JoinBackPromise &Promise() const {
 		return promise;
 	}

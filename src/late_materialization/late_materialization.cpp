@@ -141,7 +141,6 @@ private:
 		AncestorPaths::TryFind(root, aggregate, ancestors);
 		ancestors.pop_back();
 		AggregateInput input(context, relation_keys, *aggregate.children[0]);
-		const auto stated = input.Relations();
 		auto displayed = ColumnsRead::Of(ancestors, aggregate);
 		AggregateShape top;
 		DeclineReason why_not_bounded;
@@ -149,18 +148,18 @@ private:
 		                                       why_not_bounded);
 		if (has_bound) {
 			top.displayed = displayed;
+			const auto stated = input.Relations();
 			auto below = TryShape(input, top, ancestors, decision, why_not_bounded);
 			if (below) {
 				decision.explanation = "grouped by the key alone; determined columns are fetched for the rows shown";
 				return below;
 			}
+			input.MutableRelations() = stated; // without the proofs this shape has taken
 		}
 		reason = why_not_bounded;
 		if (reason == DeclineReason::BOUND_IS_ZERO || (has_bound && reason != DeclineReason::ORDER_NEEDS_COLUMN)) {
 			return nullptr;
 		}
-		// without the first shape's proofs and facts
-		input.MutableRelations() = stated;
 		decision.facts.clear();
 		auto every_group = EveryGroup::Of(ancestors, owner);
 		every_group.displayed = std::move(displayed);

@@ -1,9 +1,10 @@
 #include "late_materialization/plausible_keys.hpp"
 
+#include "keys/column_statistics.hpp"
+
 #include "duckdb/common/types/hugeint.hpp"
 #include "duckdb/planner/expression/bound_columnref_expression.hpp"
 #include "duckdb/planner/operator/logical_get.hpp"
-#include "duckdb/storage/statistics/base_statistics.hpp"
 #include "duckdb/storage/statistics/numeric_stats.hpp"
 
 #include <algorithm>
@@ -33,20 +34,13 @@ bool IsNamedLikeAnIdentifier(const string &column) {
 	return false;
 }
 
-unique_ptr<BaseStatistics> StatisticsOf(ClientContext &context, const LogicalGet &get, const ColumnBinding &column) {
-	if (!get.function.statistics_extended) {
-		return nullptr;
-	}
-	TableFunctionGetStatisticsInput input(get.bind_data.get(), get.GetColumnIds()[column.column_index]);
-	return get.function.statistics_extended(context, input);
-}
-
 //! Whether statistics say that the column has fewer values than the relation has rows.
 bool IsRuledOut(ClientContext &context, const BaseRelation &relation, const ColumnBinding &column) {
 	if (relation.source->type != LogicalOperatorType::LOGICAL_GET) {
 		return false;
 	}
-	auto statistics = StatisticsOf(context, relation.source->Cast<LogicalGet>(), column);
+	auto &get = relation.source->Cast<LogicalGet>();
+	auto statistics = ColumnStatistics::Of(context, get, get.GetColumnIndex(column));
 	if (!statistics) {
 		return false;
 	}

@@ -2,7 +2,7 @@
 
 #include "declarations/assumed_keys.hpp"
 #include "declarations/same_plan.hpp"
-#include "keys/key_prover.hpp"
+#include "keys/column_statistics.hpp"
 #include "properties/column_equivalences.hpp"
 
 #include "duckdb/catalog/catalog_entry/table_catalog_entry.hpp"
@@ -61,12 +61,11 @@ bool TryBindColumns(const LogicalGet &get, const vector<string> &names, vector<C
 //! Whether the statistics of the files rule out NULL in all of `columns`. A table's own statistics say nothing here:
 //! they change with the next INSERT, and a prepared plan stays; NOT NULL constraints do not.
 bool FilesRuleOutNull(ClientContext &context, const LogicalGet &get, const vector<ColumnBinding> &columns) {
-	if (get.GetTable() || !get.function.statistics_extended) {
+	if (get.GetTable()) {
 		return false;
 	}
 	for (auto &column : columns) {
-		TableFunctionGetStatisticsInput input(get.bind_data.get(), get.GetColumnIds()[column.column_index]);
-		auto statistics = get.function.statistics_extended(context, input);
+		auto statistics = ColumnStatistics::Of(context, get, get.GetColumnIndex(column));
 		if (!statistics || statistics->CanHaveNull()) {
 			return false;
 		}
@@ -167,7 +166,7 @@ bool RelationKeys::TryOfStatedKeys(const LogicalGet &get, ScanKeys &result) {
 		return true;
 	}
 	result.name = AssumedKeys::StemOf(get);
-	return KeyProver::IsOn(optimizer.context) && SeenData::MayBeReadAgain(optimizer.context, get);
+	return Settings::ProveKeys(optimizer.context) && SeenData::MayBeReadAgain(optimizer.context, get, listed_files);
 }
 
 //! Bound once a plan, as a plan has several subtrees over one scan.

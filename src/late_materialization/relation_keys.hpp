@@ -19,6 +19,7 @@
 
 #include "declarations/declaration_store.hpp"
 #include "declarations/shown_scans.hpp"
+#include "keys/seen_data.hpp"
 #include "keys/dense_integers.hpp"
 #include "keys/proved_keys.hpp"
 
@@ -105,6 +106,7 @@ private:
 
 	Optimizer &optimizer;
 	unordered_map<const LogicalGet *, vector<BoundView>> filtered_views;
+	ListedFiles listed_files;
 };
 
 } // namespace merganser

@@ -2,7 +2,6 @@
 
 #include "grouping/storage_regions.hpp"
 #include "ordered_windows/logical_ordered_window.hpp"
-#include "window_settings.hpp"
 
 #include "duckdb/parallel/task_scheduler.hpp"
 #include "duckdb/planner/expression/bound_reference_expression.hpp"
@@ -104,7 +103,7 @@ private:
 			return;
 		}
 		auto is_scan = origin.source.get().type == LogicalOperatorType::LOGICAL_GET;
-		if (is_scan && ExpectedRows() < WindowSettings::MinRows(context)) {
+		if (is_scan && ExpectedRows() < Settings::OrderedWindowsMinRows(context)) {
 			Decline(WindowDecline::FEW_ROWS);
 			return;
 		}
@@ -153,7 +152,7 @@ private:
 	bool ThreadsAreBusy(const LogicalGet &get) {
 		const double most = 1.5;
 		auto threads = static_cast<double>(TaskScheduler::GetScheduler(context).NumberOfThreads());
-		if (threads == 1 || WindowSettings::MinRows(context) == 0) {
+		if (threads == 1 || Settings::OrderedWindowsMinRows(context) == 0) {
 			return true;
 		}
 		StorageRegions regions(get.bind_data.get(), result.layout.is_recorded);

@@ -2,7 +2,6 @@
 
 #include "decision_log.hpp"
 #include "ordered_windows/logical_ordered_window.hpp"
-#include "window_settings.hpp"
 
 #include "duckdb/main/config.hpp"
 #include "duckdb/main/extension/extension_loader.hpp"
@@ -26,7 +25,7 @@ void MarkWindows(ClientContext &context, unique_ptr<LogicalOperator> &owner) {
 	if (owner->type != LogicalOperatorType::LOGICAL_WINDOW || !AllHavePartitions(*owner)) {
 		return;
 	}
-	if (WindowSettings::Enabled(context)) {
+	if (Settings::OrderedWindows(context)) {
 		owner = make_uniq<LogicalOrderedWindow>(std::move(owner));
 		return;
 	}

@@ -1,5 +1,6 @@
 #include "ordered_windows/physical_ordered_window.hpp"
 
+#include "grouping/unfinished_chunk.hpp"
 #include "ordered_windows/partition_batch.hpp"
 
 #include <deque>
@@ -39,31 +40,11 @@ public:
 		}
 	}
 
-	//! Whether this is the chunk that was taken last and whose output is not all fetched yet.
-	bool IsTaken(const DataChunk &input) const {
-		return is_taken && taken_rows == input.size() &&
-		       std::equal(taken.begin(), taken.end(), input.data.begin(), input.data.end(),
-		                  [](const buffer_ptr<VectorBuffer> &buffer, const Vector &column) {
-			                  return buffer == column.GetBufferRef();
-		                  });
-	}
-
 	void Take(DataChunk &input) {
-		is_taken = true;
-		taken_rows = input.size();
-		taken.clear();
-		if (input.size() == 0) {
-			return;
+		if (input.size() > 0) {
+			Gather(input);
 		}
-		Gather(input);
-		for (auto &column : input.data) {
-			taken.push_back(column.GetBufferRef());
-		}
-	}
-
-	void Release() {
-		is_taken = false;
-		taken.clear();
+		taken.Hold(input); // after Gather, which may flatten columns and so change their buffers
 	}
 
 	void Finish() {
@@ -83,9 +64,7 @@ public:
 		return false;
 	}
 
-	bool HasTaken() const {
-		return is_taken;
-	}
+	UnfinishedChunk taken;
 
 private:
 	void Gather(DataChunk &input) {
@@ -124,10 +103,6 @@ private:
 	unique_ptr<PartitionBatch> open;
 	//! Whole partitions that have not all been handed on.
 	std::deque<unique_ptr<PartitionBatch>> complete;
-	//! Referred to, so that another chunk cannot be taken for it.
-	vector<buffer_ptr<VectorBuffer>> taken;
-	idx_t taken_rows = 0;
-	bool is_taken = false;
 	bool finished = false;
 };
 
@@ -165,13 +140,13 @@ unique_ptr<OperatorState> PhysicalOrderedWindow::GetOperatorState(ExecutionConte
 OperatorResultType PhysicalOrderedWindow::Execute(ExecutionContext &context, DataChunk &input, DataChunk &chunk,
                                                   GlobalOperatorState &gstate, OperatorState &state_p) const {
 	auto &state = state_p.Cast<OrderedWindowState>();
-	if (!state.IsTaken(input)) {
+	if (!state.taken.Is(input)) {
 		state.Take(input);
 	}
 	if (state.Next(context, chunk)) {
 		return OperatorResultType::HAVE_MORE_OUTPUT;
 	}
-	state.Release();
+	state.taken.Release();
 	return OperatorResultType::NEED_MORE_INPUT;
 }
 
@@ -179,7 +154,7 @@ OperatorFinalizeResultType PhysicalOrderedWindow::FinalExecute(ExecutionContext 
                                                                GlobalOperatorState &gstate,
                                                                OperatorState &state_p) const {
 	auto &state = state_p.Cast<OrderedWindowState>();
-	if (state.HasTaken()) {
+	if (state.taken.IsHeld()) {
 		return OperatorFinalizeResultType::FINISHED; // a LIMIT above has seen enough
 	}
 	state.Finish();
