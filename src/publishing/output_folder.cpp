@@ -3,11 +3,13 @@
 #include "duckdb/common/types/uuid.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 namespace fs = std::filesystem;
@@ -22,6 +24,9 @@ const idx_t ATTEMPTS = 100;
 const char *const OWNER = "owner";
 //! What was the target before, while a new one takes its place.
 const char *const REPLACED = "replaced";
+
+//! How long the folders below a target are kept after their exchange.
+const std::chrono::milliseconds FOR_READERS(250);
 
 //! Of the folder itself, where the statement names it by a link.
 fs::path Target(const string &folder) {
@@ -42,6 +47,14 @@ bool Exchange(const fs::path &left, const fs::path &right) {
 #else
 	return false;
 #endif
+}
+
+bool HasFolders(const fs::path &folder) {
+	std::error_code error;
+	auto entries = fs::directory_iterator(folder, error);
+	return std::any_of(begin(entries), end(entries), [](const fs::directory_entry &entry) {
+		return entry.is_directory();
+	});
 }
 
 //! Renames files and makes the folders they need; undoes it all unless Keep is called.
@@ -213,11 +226,16 @@ void OutputFolder::PutInPlace(const vector<StagedFile> &files) {
 		fs::rename(whole, target);
 		return;
 	}
+	auto old = whole;
 	if (!Exchange(whole, target)) {
+		old = staging / REPLACED;
 		Moves moves;
-		moves.Move(target, staging / REPLACED);
+		moves.Move(target, old);
 		moves.Move(whole, target);
 		moves.Keep();
+	}
+	if (HasFolders(old)) {
+		std::this_thread::sleep_for(FOR_READERS);
 	}
 }
 

@@ -18,14 +18,20 @@
 // sentence, and one that comes after a crash removes what is there, first putting back an old folder that a crash
 // between the two renames took away.
 // A reader that listed the old folder before the exchange finds none of its names after it, as long as the names of the
-// new files differ from the old ones: whoever overwrites should see to that. The staging folder is renamed before it is
+// new files differ from the old ones: whoever overwrites should see to that. A reader of `**` lists folder by folder;
+// one that had opened an old folder, and reads it when its files are removed, would find it empty and miss its rows
+// without an error. So where the target has folders, the old ones are kept for a quarter of a second after the
+// exchange: who reads them then meets names that are not there any more. The staging folder is renamed before it is
 // removed, so that a task that still runs finds it gone. What DuckDB refuses (a folder that is not empty, a file in its
 // place) is refused before anything is written, and again at the end.
 // Errors: IOException, as DuckDB words it.
-// Limits: where files come one by one, readers may see some of them, and a killed process leaves them so. The files get
-// their names in the staging folder just before the one rename: who reads `**` from above may meet them there. Of two
-// machines that share storage, only one may write a folder: locks need not be seen elsewhere. A folder another machine
-// has locked within a day is taken for one that is being written.
+// Limits: a reader of `**` that lists the target before the exchange, and the folders in it after it, misses folders
+// the target did not have before; one that is held up for longer than the quarter of a second, or that lists folders
+// between the two renames of a system without exchange, may miss one that was there. Where files come one by one,
+// readers may see some of them, and a killed process leaves them so. The files get their names in the staging folder
+// just before the one rename: who reads `**` from above may meet them there. Of two machines that share storage, only
+// one may write a folder: locks need not be seen elsewhere. A folder another machine has locked within a day is taken
+// for one that is being written.
 //===----------------------------------------------------------------------===//
 
 #pragma once
