@@ -1,8 +1,9 @@
 #include "grouping/choose_grouping.hpp"
 
+#include "grouping/found_layout.hpp"
 #include "grouping/input_origin.hpp"
-#include "grouping/storage_regions.hpp"
 
+#include "duckdb/common/multi_file/multi_file_reader.hpp"
 #include "duckdb/common/sql_identifier.hpp"
 #include "duckdb/parallel/task_scheduler.hpp"
 #include "duckdb/planner/expression/bound_reference_expression.hpp"
@@ -217,49 +218,104 @@ string RemedyFor(const Wanted &wanted, const vector<string> &names) {
 bool ThreadsShareEvenly(ClientContext &context, const StorageRegions &regions) {
 	const double most = 1.5;
 	auto threads = static_cast<double>(TaskScheduler::GetScheduler(context).NumberOfThreads());
-	return threads == 1 || (regions.IsFiles() && regions.LargestShare(context) * threads <= most);
+	return threads == 1 || regions.LargestShare(context) * threads <= most;
 }
 
-GroupingDecision ChooseForScan(ClientContext &context, optional_ptr<const WantedRows> rows, const InputOrigin &origin,
-                               const LogicalGet &get, const GroupingDecision &otherwise, ScanLayout &layout) {
+//! With the layout that is declared or recorded. What keeps it from serving is the reason.
+GroupingDecision ChooseForKnown(ClientContext &context, const Wanted &wanted, const LogicalGet &get,
+                                const GroupingDecision &otherwise, ScanLayout &layout) {
 	auto result = otherwise;
-	Wanted wanted;
-	auto at_scan = WantedAtScan(rows, origin, get, wanted);
 	auto names = ScanNames(get);
-	auto remedy = at_scan ? RemedyFor(wanted, names) : string();
-	if (!ScanLayouts::TryFind(context, get, layout)) {
-		result.reason = "no layout is declared or recorded for the input";
-		result.remedy = remedy;
-		return result;
-	}
-	if (!at_scan) {
-		result.reason = "a partition or order column is no plain column of the scan";
-		return result;
-	}
 	RegionLocalSet local(layout.partitioned_by);
 	OrderingList sorted(layout.sorted_by);
 	if (!local.Satisfies(wanted.partition)) {
 		result.reason = "regions hold whole groups of " + local.ToString(names) +
 		                ", which are not all in the partition set " + wanted.partition.ToString(names);
-		result.remedy = remedy;
 		return result;
 	}
-	StorageRegions regions(get.bind_data.get(), layout.is_recorded);
+	layout.regions = make_shared_ptr<StorageRegions>(get.bind_data.get(), layout.is_recorded);
 	auto whole = "regions hold whole groups of " + local.ToString(names);
-	if (regions.AreSingleFiles() && LeadingColumnsAre(sorted, wanted.partition) &&
+	if (layout.regions->AreSingleFiles() && LeadingColumnsAre(sorted, wanted.partition) &&
 	    sorted.Satisfies(wanted.ordering, wanted.partition.Columns())) {
 		result.grouping = Grouping::REGION_LOCAL;
 		result.reason = whole + ", sorted by " + sorted.ToString(names) + ": " + layout.source;
 		return result;
 	}
-	auto unsorted = SortedDifferently(regions, sorted.ToString(names), wanted, names);
-	if (ThreadsShareEvenly(context, regions)) {
+	auto unsorted = SortedDifferently(*layout.regions, sorted.ToString(names), wanted, names);
+	if (ThreadsShareEvenly(context, *layout.regions)) {
 		result.grouping = Grouping::REGION_LOCAL;
 		result.sorts_regions = true;
 		result.reason = whole + ": " + layout.source + "; each is sorted by itself: " + unsorted;
 	} else {
 		result.reason = unsorted + ", and too much of the data lies in one region to sort each by itself";
-		result.remedy = remedy;
+	}
+	return result;
+}
+
+//! With a layout that nobody has stated, or why there is none.
+GroupingDecision ChooseForFound(ClientContext &context, const Wanted &wanted, const LogicalGet &get,
+                                const GroupingDecision &otherwise, ScanLayout &layout) {
+	auto result = otherwise;
+	if (!FoundLayout::TryFind(context, get, wanted.partition.Columns(), layout, result.reason)) {
+		return result;
+	}
+	auto whole = to_string(layout.regions->Count()) + " regions hold whole groups of " +
+	             RegionLocalSet(layout.partitioned_by).ToString(ScanNames(get)) + ": " + layout.source;
+	if (ThreadsShareEvenly(context, *layout.regions)) {
+		result.grouping = Grouping::REGION_LOCAL;
+		result.sorts_regions = true;
+		result.reason = whole + "; their order is tried, and those out of order are sorted";
+	} else {
+		result.reason = whole + ", but too much of the data lies in one of them";
+	}
+	return result;
+}
+
+//! Why rows of this scan depend on what is scanned besides a region; empty if they do not.
+string WholeScanNeeded(const LogicalGet &get) {
+	if (get.extra_info.sample_options) {
+		return "a sample is taken of the whole scan, not of a region";
+	}
+	for (auto &column : get.GetColumnIds()) {
+		if (column.GetPrimaryIndex() == MultiFileReader::COLUMN_IDENTIFIER_FILE_INDEX) {
+			return "file_index counts the files of the whole scan, not of a region";
+		}
+	}
+	return string();
+}
+
+GroupingDecision ChooseForScan(ClientContext &context, optional_ptr<const WantedRows> rows, const InputOrigin &origin,
+                               const LogicalGet &get, const GroupingDecision &otherwise, ScanLayout &layout) {
+	auto result = otherwise;
+	auto whole_scan = WholeScanNeeded(get);
+	if (!whole_scan.empty()) {
+		result.reason = whole_scan;
+		return result;
+	}
+	Wanted wanted;
+	auto at_scan = WantedAtScan(rows, origin, get, wanted);
+	string known = "no layout is declared or recorded for the input";
+	string none = ", and none is found: ";
+	if (ScanLayouts::TryFind(context, get, layout)) {
+		if (!at_scan) {
+			result.reason = "a partition or order column is no plain column of the scan";
+			return result;
+		}
+		result = ChooseForKnown(context, wanted, get, otherwise, layout);
+		known = result.reason;
+		none = ", and no other is found: ";
+	}
+	if (result.grouping == Grouping::REGION_LOCAL) {
+		return result;
+	}
+	result.reason = known;
+	if (at_scan) {
+		auto found = ChooseForFound(context, wanted, get, otherwise, layout);
+		if (found.grouping == Grouping::REGION_LOCAL) {
+			return found;
+		}
+		result.reason = found.reason.empty() ? known : known + none + found.reason;
+		result.remedy = RemedyFor(wanted, ScanNames(get));
 	}
 	return result;
 }

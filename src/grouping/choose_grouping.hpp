@@ -9,7 +9,8 @@
 //                 in the order in which rows are produced (arrival_of_input.hpp, one_stream.hpp)
 //   fused         the input is a table function with the same partition set, in whatever order it is written, whose
 //                 rows still come in the order this call asks for: no group operator at all
-//   region_local  the scan's layout says that every region holds whole partitions, in this order
+//   region_local  the scan's layout, declared, recorded or found, says that every region holds whole partitions; they
+//                 stream where it says in this order too, else each region is tried, and sorted if need be
 //   hashed        everything else
 // Sound because a partition is identified by the set of its columns, SQL leaves the order between partitions open, and
 // what is assumed about a fused input is what that input really delivers, never what this call would like. A subset or

@@ -22,9 +22,9 @@
 #pragma once
 
 #include "grouping/order_comparison.hpp"
+#include "grouping/partition_hashes.hpp"
 #include "grouping/processor_stream.hpp"
 #include "grouping/region_scan.hpp"
-#include "grouping/seen_partitions.hpp"
 
 namespace merganser {
 
@@ -70,7 +70,6 @@ private:
 	void CheckOneStream();
 	void CheckWholeness(DataChunk &input, const vector<idx_t> &starts);
 	void CheckOrder(DataChunk &input, const vector<idx_t> &starts);
-	void HashStarts(DataChunk &input, const vector<idx_t> &starts);
 	string Partition(DataChunk &input, idx_t row) const;
 	string WhereOutOfOrder() const;
 	[[noreturn]] void ThrowMetAgain(DataChunk &input, idx_t row, idx_t before) const;
@@ -83,8 +82,7 @@ private:
 	vector<PlainColumn> plain;
 	optional_idx region;
 	bool counted = false;
-	Vector hashes;
-	unsafe_vector<uint64_t> second_hashes;
+	PartitionHashes hashes;
 };
 
 } // namespace merganser

@@ -447,13 +447,13 @@ PhysicalOperator &LogicalTableFunction::CreatePlan(ClientContext &context, Physi
 		decision = GroupingOfUnknownInput(*this);
 	}
 	if (decision.grouping == Grouping::REGION_LOCAL) {
-		region_scan = PhysicalRegionScan::TryReplaceScan(planner, input, scan_layout.is_recorded);
+		region_scan = PhysicalRegionScan::TryReplaceScan(planner, input, scan_layout.regions);
 		if (!region_scan) {
 			decision = GroupingOfUnknownInput(*this);
 			decision.reason = "the scan is not planned as a table scan";
 		} else if (decision.sorts_regions) {
-			input = planner.Make<PhysicalRegionSort>(
-			    input.get(), *region_scan, SortOrders(PartitionsThenOrder(layout, order), layout), keeps_order);
+			input = planner.Make<PhysicalRegionSort>(input.get(), *region_scan, layout.input_names,
+			                                         layout.partition_columns, order, keeps_order);
 		}
 	}
 	if (decision.grouping == Grouping::HASHED) {

@@ -5,6 +5,7 @@
 #include "duckdb/common/multi_file/multi_file_states.hpp"
 #include "duckdb/execution/physical_plan_generator.hpp"
 #include "duckdb/parallel/thread_context.hpp"
+#include "duckdb/planner/filter/expression_filter.hpp"
 
 namespace merganser {
 
@@ -26,42 +27,66 @@ namespace {
 class RegionScanLocalSource : public LocalSourceState {
 public:
 	shared_ptr<RegionPosition> position;
+	//! Which part of the region is read.
+	idx_t part = 0;
 	unique_ptr<FunctionData> bind_data;
+	unique_ptr<TableFilterSet> filters;
 	unique_ptr<GlobalTableFunctionState> global;
 	unique_ptr<LocalTableFunctionState> local;
 };
 
-void OpenRegion(ExecutionContext &context, const PhysicalRegionScan &op, RegionScanSource &source,
-                RegionScanLocalSource &state, idx_t region) {
-	auto &scan = op.scan;
-	state.local.reset();
-	state.global.reset();
-	optional_ptr<const FunctionData> bind_data = scan.bind_data.get();
-	if (op.regions.IsFiles()) {
-		state.bind_data = scan.bind_data->Copy();
-		state.bind_data->Cast<MultiFileBindData>().file_list =
-		    make_shared_ptr<SimpleMultiFileList>(op.regions.Files(region));
-		bind_data = state.bind_data.get();
+//! The scan's position of one of all its columns.
+ProjectionIndex ScannedPosition(const PhysicalTableScan &scan, idx_t column) {
+	for (idx_t i = 0; i < scan.column_ids.size(); i++) {
+		auto &id = scan.column_ids[i];
+		if (!id.IsVirtualColumn() && !id.HasChildren() && id.GetPrimaryIndex() == column) {
+			return ProjectionIndex(i);
+		}
 	}
-	optional_ptr<TableFilterSet> filters = scan.table_filters.get();
+	throw InternalException("A region scan does not read the column its regions are ranges of");
+}
+
+optional_ptr<TableFilterSet> FiltersOf(const PhysicalRegionScan &op, RegionScanSource &source,
+                                       RegionScanLocalSource &state, const StorageRegions::Part &part) {
+	optional_ptr<TableFilterSet> filters = op.scan.table_filters.get();
 	if (source.dynamic_filters) {
 		filters = source.dynamic_filters.get();
 	}
-	TableFunctionInitInput input(bind_data, scan.column_ids, scan.projection_ids, filters,
-	                             scan.extra_info.sample_options, optional_ptr<const PhysicalOperator>(scan));
+	if (!part.filter) {
+		return filters;
+	}
+	state.filters = filters ? filters->Copy() : make_uniq<TableFilterSet>();
+	state.filters->PushFilter(ScannedPosition(op.scan, op.regions->FilteredColumn().GetIndex()),
+	                          make_uniq<ExpressionFilter>(part.filter->Copy()));
+	return state.filters.get();
+}
+
+void OpenPart(ExecutionContext &context, const PhysicalRegionScan &op, RegionScanSource &source,
+              RegionScanLocalSource &state) {
+	auto &scan = op.scan;
+	auto &part = op.regions->Parts(state.position->region.GetIndex())[state.part];
+	state.local.reset();
+	state.global.reset();
+	state.bind_data.reset();
+	if (!part.files.empty()) {
+		state.bind_data = scan.bind_data->Copy();
+		state.bind_data->Cast<MultiFileBindData>().file_list = make_shared_ptr<SimpleMultiFileList>(part.files);
+	}
+	auto &bind_data = state.bind_data ? state.bind_data : scan.bind_data;
+	TableFunctionInitInput input(bind_data.get(), scan.column_ids, scan.projection_ids,
+	                             FiltersOf(op, source, state, part), scan.extra_info.sample_options,
+	                             optional_ptr<const PhysicalOperator>(scan));
 	if (scan.function.init_global) {
 		state.global = scan.function.init_global(context.client, input);
 	}
 	if (scan.function.init_local) {
 		state.local = scan.function.init_local(context, input, state.global.get());
 	}
-	state.position->region = region;
 }
 
-//! False at the region's end.
-bool ScanRegion(ExecutionContext &context, const PhysicalRegionScan &op, RegionScanLocalSource &state,
-                DataChunk &chunk) {
-	auto bind_data = op.regions.IsFiles() ? state.bind_data.get() : op.scan.bind_data.get();
+//! False at the part's end.
+bool ScanPart(ExecutionContext &context, const PhysicalRegionScan &op, RegionScanLocalSource &state, DataChunk &chunk) {
+	auto bind_data = state.bind_data ? state.bind_data.get() : op.scan.bind_data.get();
 	while (true) {
 		context.client.BlockingInterruptCheck(); // a filter may let no row of many chunks pass
 		TableFunctionInput input(bind_data, state.local.get(), state.global.get());
@@ -79,19 +104,20 @@ bool ScanRegion(ExecutionContext &context, const PhysicalRegionScan &op, RegionS
 
 } // namespace
 
-PhysicalRegionScan::PhysicalRegionScan(PhysicalPlan &plan, PhysicalTableScan &scan, bool whole_files)
+PhysicalRegionScan::PhysicalRegionScan(PhysicalPlan &plan, PhysicalTableScan &scan,
+                                       shared_ptr<const StorageRegions> regions_p)
     : PhysicalOperator(plan, PhysicalOperatorType::EXTENSION, scan.types, scan.estimated_cardinality), scan(scan),
-      regions(scan.bind_data.get(), whole_files) {
+      regions(std::move(regions_p)) {
 }
 
 optional_ptr<PhysicalRegionScan> PhysicalRegionScan::TryReplaceScan(PhysicalPlanGenerator &planner,
                                                                     reference<PhysicalOperator> &chain,
-                                                                    bool whole_files) {
+                                                                    shared_ptr<const StorageRegions> regions) {
 	auto end = HoldNothingBack::Downwards(chain);
 	if (end.get().type != PhysicalOperatorType::TABLE_SCAN) {
 		return nullptr;
 	}
-	auto &result = planner.Make<PhysicalRegionScan>(end.get().Cast<PhysicalTableScan>(), whole_files);
+	auto &result = planner.Make<PhysicalRegionScan>(end.get().Cast<PhysicalTableScan>(), std::move(regions));
 	if (RefersToSameObject(chain.get(), end.get())) {
 		chain = result;
 	} else {
@@ -106,12 +132,12 @@ optional_ptr<PhysicalRegionScan> PhysicalRegionScan::TryReplaceScan(PhysicalPlan
 
 InsertionOrderPreservingMap<string> PhysicalRegionScan::ParamsToString() const {
 	auto result = scan.ParamsToString();
-	result["Regions"] = to_string(regions.Count());
+	result["Regions"] = to_string(regions->Count());
 	return result;
 }
 
 string PhysicalRegionScan::RegionName(idx_t region) const {
-	return regions.IsFiles() ? regions.Name(region) : scan.GetName();
+	return regions->Name(region, scan.GetName(), scan.names);
 }
 
 shared_ptr<const RegionPosition> PhysicalRegionScan::Position(ExecutionContext &context) const {
@@ -126,7 +152,7 @@ void PhysicalRegionScan::SetPosition(ExecutionContext &context, shared_ptr<const
 
 unique_ptr<GlobalSourceState> PhysicalRegionScan::GetGlobalSourceState(ClientContext &context) const {
 	auto result = make_uniq<RegionScanSource>();
-	result->regions = regions.Count();
+	result->regions = regions->Count();
 	if (scan.dynamic_filters && scan.dynamic_filters->HasFilters()) {
 		result->dynamic_filters = scan.dynamic_filters->GetFinalTableFilters(scan, scan.table_filters.get());
 	}
@@ -145,21 +171,27 @@ SourceResultType PhysicalRegionScan::GetDataInternal(ExecutionContext &context, 
                                                      OperatorSourceInput &input) const {
 	auto &source = input.global_state.Cast<RegionScanSource>();
 	auto &state = input.local_state.Cast<RegionScanLocalSource>();
+	auto &region = state.position->region;
 	while (true) {
 		if (state.local || state.global) {
-			if (ScanRegion(context, *this, state, chunk)) {
+			if (ScanPart(context, *this, state, chunk)) {
 				return SourceResultType::HAVE_MORE_OUTPUT;
 			}
 			state.local.reset();
 			state.global.reset();
-			source.finished++;
+			state.part++;
 		}
 		context.client.BlockingInterruptCheck();
-		auto region = source.next++;
-		if (region >= source.regions) {
-			return SourceResultType::FINISHED;
+		if (!region.IsValid() || state.part == regions->Parts(region.GetIndex()).size()) {
+			source.finished += region.IsValid() ? 1 : 0;
+			auto next = source.next++;
+			if (next >= source.regions) {
+				return SourceResultType::FINISHED;
+			}
+			region = next;
+			state.part = 0;
 		}
-		OpenRegion(context, *this, source, state, region);
+		OpenPart(context, *this, source, state);
 	}
 }
 

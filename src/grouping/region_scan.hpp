@@ -25,12 +25,13 @@ struct RegionPosition {
 
 class PhysicalRegionScan : public PhysicalOperator {
 public:
-	PhysicalRegionScan(PhysicalPlan &plan, PhysicalTableScan &scan, bool whole_files);
+	PhysicalRegionScan(PhysicalPlan &plan, PhysicalTableScan &scan, shared_ptr<const StorageRegions> regions);
 
 	//! Puts a region scan in the place of the table scan at the end of `chain`, whose operators are made to hold
 	//! nothing back: rows above belong to the region that is being read. Null if there is no table scan.
 	static optional_ptr<PhysicalRegionScan> TryReplaceScan(PhysicalPlanGenerator &planner,
-	                                                       reference<PhysicalOperator> &chain, bool whole_files);
+	                                                       reference<PhysicalOperator> &chain,
+	                                                       shared_ptr<const StorageRegions> regions);
 
 	string GetName() const override {
 		return "REGION_SCAN";
@@ -62,7 +63,7 @@ public:
 	ProgressData GetProgress(ClientContext &context, GlobalSourceState &state) const override;
 
 	PhysicalTableScan &scan;
-	const StorageRegions regions;
+	const shared_ptr<const StorageRegions> regions;
 
 protected:
 	SourceResultType GetDataInternal(ExecutionContext &context, DataChunk &chunk,

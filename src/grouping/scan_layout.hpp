@@ -4,13 +4,14 @@
 // grouping/scan_layout.hpp
 //
 // What is known about how a scan's data lies in storage regions: declared by ALTER TABLE|VIEW ... SET PARTITIONED BY /
-// SET SORTED BY, or recorded in the files by COPY ... (FORMAT merganser_regions). A region is a file; a DuckDB table is
-// one region. Columns are positions among all columns the scan could deliver. Both kinds are promises: whoever uses
-// them verifies them (input_verification.hpp).
+// SET SORTED BY, recorded in the files by COPY ... (FORMAT merganser_regions), or found in folders and statistics
+// (found_layout.hpp). A declared or recorded region is a file; a DuckDB table is one region. Columns are positions
+// among all columns the scan could deliver. All of it is verified by whoever uses it (input_verification.hpp).
 //===----------------------------------------------------------------------===//
 
 #pragma once
 
+#include "grouping/storage_regions.hpp"
 #include "properties/partitioning.hpp"
 
 #include "duckdb/planner/operator/logical_get.hpp"
@@ -24,6 +25,8 @@ struct ScanLayout {
 	vector<OrderItem> sorted_by;
 	//! Recorded in the files by the COPY that wrote them, not only declared.
 	bool is_recorded = false;
+	//! Where a call or window uses the layout.
+	shared_ptr<const StorageRegions> regions;
 	//! "declared by view sensor", for messages.
 	string source;
 	//! What to do when it turns out not to be true.
@@ -31,7 +34,7 @@ struct ScanLayout {
 };
 
 struct ScanLayouts {
-	//! False if nothing is known.
+	//! Declared or recorded; false if nothing is.
 	static bool TryFind(ClientContext &context, const LogicalGet &get, ScanLayout &result);
 };
 

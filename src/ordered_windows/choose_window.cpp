@@ -1,6 +1,5 @@
 #include "ordered_windows/choose_window.hpp"
 
-#include "grouping/storage_regions.hpp"
 #include "ordered_windows/logical_ordered_window.hpp"
 
 #include "duckdb/parallel/task_scheduler.hpp"
@@ -112,7 +111,7 @@ private:
 		result.grouping = ChooseGrouping(context, &result.wanted, origin, unknown, result.layout);
 		if (result.grouping.grouping != Grouping::FUSED && result.grouping.grouping != Grouping::REGION_LOCAL) {
 			Decline(WindowDecline::UNORDERED_INPUT, result.grouping.reason);
-		} else if (is_scan && !ThreadsAreBusy(origin.source.get().Cast<LogicalGet>())) {
+		} else if (is_scan && !ThreadsAreBusy()) {
 			Decline(WindowDecline::UNEVEN_REGIONS);
 		} else {
 			result.applies = true;
@@ -149,14 +148,13 @@ private:
 	}
 
 	//! Whether threads that each read whole regions finish before threads that share all rows and hash and sort them.
-	bool ThreadsAreBusy(const LogicalGet &get) {
+	bool ThreadsAreBusy() {
 		const double most = 1.5;
 		auto threads = static_cast<double>(TaskScheduler::GetScheduler(context).NumberOfThreads());
 		if (threads == 1 || Settings::OrderedWindowsMinRows(context) == 0) {
 			return true;
 		}
-		StorageRegions regions(get.bind_data.get(), result.layout.is_recorded);
-		return regions.LargestShare(context) * threads <= most;
+		return result.layout.regions->LargestShare(context) * threads <= most;
 	}
 
 	ClientContext &context;

@@ -6,7 +6,7 @@
 // Whether the rows of a window come as it needs them: each partition whole, in one stream, in the order of the longest
 // ORDER BY of its functions. They do
 //   region_local  over a scan whose declared or recorded layout says so (grouping/choose_grouping.hpp), or whose
-//                 regions hold whole partitions and are sorted one by one
+//                 regions, found ones among them, hold whole partitions and are sorted one by one if need be
 //   fused         over a table function, or another ordered window, with the same partition set, whose rows still come
 //                 in this order: a window adds columns to its rows, and neither drops nor reorders them
 // Costs: a scan of fewer rows than merganser_ordered_windows_min_rows is not looked at, as reading what is recorded in

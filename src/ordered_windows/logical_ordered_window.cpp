@@ -9,7 +9,6 @@
 
 #include "duckdb/execution/operator/aggregate/physical_window.hpp"
 #include "duckdb/execution/physical_plan_generator.hpp"
-#include "duckdb/planner/expression/bound_reference_expression.hpp"
 #include "duckdb/planner/sql_export/logical_plan_sql_exporter_internal.hpp"
 
 #include <chrono>
@@ -71,22 +70,6 @@ static bool ComesInPartitions(PhysicalOperator &op) {
 	return (function && function->decision.grouping != Grouping::ROWS) || dynamic_cast<PhysicalOrderedWindow *>(&op);
 }
 
-static vector<BoundOrderByNode> RegionOrders(const WindowDecision &decision, const vector<LogicalType> &types) {
-	vector<BoundOrderByNode> result;
-	auto add = [&](idx_t column, OrderType type, OrderByNullType null_order) {
-		result.emplace_back(
-		    type, null_order,
-		    make_uniq<BoundReferenceExpression>(Identifier(decision.names[column]), types[column], column));
-	};
-	for (auto column : decision.wanted.partition) {
-		add(column, OrderType::ASCENDING, OrderByNullType::NULLS_LAST);
-	}
-	for (auto &item : decision.wanted.ordering) {
-		add(item.column, item.direction, item.null_order);
-	}
-	return result;
-}
-
 static InputPromise PromiseOf(const WindowDecision &decision, const vector<LogicalType> &types) {
 	InputPromise result;
 	result.function = ChooseWindow::Description(decision);
@@ -117,7 +100,7 @@ PhysicalOperator &LogicalOrderedWindow::CreatePlan(ClientContext &context, Physi
 	reference<PhysicalOperator> input = planner.CreatePlan(*Window().children[0]);
 	optional_ptr<PhysicalRegionScan> region_scan;
 	if (choice.grouping.grouping == Grouping::REGION_LOCAL) {
-		region_scan = PhysicalRegionScan::TryReplaceScan(planner, input, choice.layout.is_recorded);
+		region_scan = PhysicalRegionScan::TryReplaceScan(planner, input, choice.layout.regions);
 		choice.applies = region_scan;
 	} else {
 		choice.applies = ComesInPartitions(HoldNothingBack::Downwards(input));
@@ -131,7 +114,8 @@ PhysicalOperator &LogicalOrderedWindow::CreatePlan(ClientContext &context, Physi
 		return result;
 	}
 	if (choice.grouping.sorts_regions) {
-		input = planner.Make<PhysicalRegionSort>(input.get(), *region_scan, RegionOrders(choice, input_types), false);
+		input = planner.Make<PhysicalRegionSort>(input.get(), *region_scan, choice.names, choice.wanted.partition,
+		                                         choice.wanted.ordering, false);
 	}
 	RecordDecision(context, choice);
 	auto &result = planner.Make<PhysicalOrderedWindow>(types, std::move(Window().expressions), rows,

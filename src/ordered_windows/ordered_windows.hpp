@@ -12,7 +12,8 @@
 // is decided whether the rows below lie whole and in order (choose_window.hpp).
 // Sound because nothing but the way its rows are brought together changes: DuckDB's own window executors compute the
 // values (window_functions.hpp), and how rows lie is only ever taken from a declaration, from what COPY recorded in the
-// files, or from what an operator of ours delivers; all of it is verified while the rows stream by. Which of two rows
+// files, from folders and statistics (grouping/found_layout.hpp), or from what an operator of ours delivers; all of it
+// is verified while the rows stream by. Which of two rows
 // that agree in PARTITION BY and ORDER BY comes first SQL leaves open, and so does DuckDB; here it is the one that
 // lies first in its region, unless the region is sorted.
 // Limits: functions of one LogicalWindow must agree in their partition set, and their ORDER BY lists must be prefixes

@@ -292,3 +292,63 @@ def test_declared_layouts(lane, connection, tmp_path_factory, rows, calls, copie
     plain = outcome(connection, query)
     connection.execute("SET merganser_ordered_windows = true")
     assert ours == plain or "declared by view declared" in ours
+
+
+@st.composite
+def layouts(draw):
+    """How files or tables lie that nobody has declared, and whether a layout can be found at one thread."""
+    kind = draw(st.sampled_from(["folders", "clustered", "export", "slices", "table", "shuffled table"]))
+    key = draw(st.sampled_from(["k", "n"]))
+    return kind, key, draw(st.sampled_from(["time", "time DESC", "hash(time, v)"])), draw(st.integers(2, 6))
+
+
+def lay(connection, folder: Path, kind: str, key: str, order: str, number: int) -> str:
+    files = f"{folder}/*.parquet"
+    if kind == "folders":
+        connection.execute(f"COPY (FROM t ORDER BY {order}) TO '{folder}/keys' (FORMAT parquet, PARTITION_BY ({key}))")
+        types = "k: VARCHAR" if key == "k" else "n: INTEGER"
+        return f"read_parquet('{folder}/keys/*/*.parquet', hive_types = {{{types}}})"
+    if "table" in kind:
+        name = f"small.{'shuffled' if kind.startswith('shuffled') else 'sorted'}"
+        by = "hash(k, n, time)" if kind.startswith("shuffled") else f"{key}, {order}"
+        connection.execute(f"CREATE OR REPLACE TABLE {name} AS FROM t ORDER BY {by}")
+        return name
+    place = {
+        "clustered": f"dense_rank() OVER (ORDER BY {key}) * {number}"
+        f" // (1 + (SELECT count(DISTINCT coalesce({key}::VARCHAR, 'none')) FROM t))",
+        "export": f"row_number() OVER (ORDER BY {key}, {order}) * {number} // (1 + (SELECT count(*) FROM t))",
+        "slices": f"hash(time) % {number}",
+    }[kind]
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE laid AS SELECT *, {place} AS file FROM t")
+    for (file,) in connection.execute("SELECT DISTINCT file FROM laid").fetchall():
+        part = f"SELECT * EXCLUDE (file) FROM laid WHERE file = {file} ORDER BY {key}, {order}"
+        connection.execute(f"COPY ({part}) TO '{folder}/{file}.parquet' (ROW_GROUP_SIZE 2048)")
+    return f"read_parquet('{files}')"
+
+
+@LANES
+@RANDOM
+@given(
+    rows=ROWS,
+    calls=functions(RANKS, FRAMED, UNITS),
+    copies=st.sampled_from([0, 3, 150]),
+    layout=layouts(),
+    threads=st.integers(1, 8),
+)
+def test_found_layouts(lane, connection, tmp_path_factory, rows, calls, copies, layout, threads):
+    """Nothing is declared: where a layout is found, rows are the same, and where files lie in folders, it is found."""
+    fill(connection, rows, copies)
+    folder = tmp_path_factory.mktemp("found")
+    connection.execute(f"ATTACH '{folder}/small.db' AS small (ROW_GROUP_SIZE 2048)")
+    try:
+        source = lay(connection, folder, *layout)
+        query = select(calls, ["k", "n"], source)
+        connection.execute("SET threads = 1")
+        decisions = [name for (name,) in connection.execute(DECISIONS, [query]).fetchall()]
+        several = connection.execute(f"SELECT count(DISTINCT coalesce({layout[1]}::VARCHAR, '')) > 1 FROM t").fetchone()
+        if layout[0] == "folders" and several == (True,):
+            assert decisions == ["region_local"]
+        connection.execute(f"SET threads = {threads}")
+        compare(connection, query, [name for (name,) in connection.execute(DECISIONS, [query]).fetchall()], threads)
+    finally:
+        connection.execute("DETACH small")
