@@ -1,12 +1,14 @@
 """Ordinary windows over data in order, against DuckDB's own: CPU nanoseconds a row, and equal rows.
 
     python benchmark/ordered_data.py [--rows 4000000 --devices 1000 --regions 8 --threads 2] [--rounds 3]
+                                     [--layouts recorded table ...] [--cases lag ...]
 
-The rows are written once by COPY (FORMAT merganser_regions) and read as files with a recorded layout, and through a
-view whose layout is declared. Each case runs with merganser_ordered_windows on and off in turn, the fastest round
-counts, and whether the window ran as expected is asserted. Checksums over every row must be equal: values are
-multiples of 1/64, whose sums are exact in every order of addition, and deviations, which are not, are rounded to
-three digits. The last line is one JSON object.
+The same rows lie in files written by COPY (FORMAT merganser_regions), in files whose layout a view declares, and where
+nobody has said how they lie: files of whole devices, hive folders of devices, an export sorted by device and cut into
+files, a table in the same order, a file a day with all devices, and shuffled files. Each case runs with
+merganser_ordered_windows on and off in turn, the fastest round counts, and whether the window ran as expected is
+asserted. Checksums over every row must be equal: values are multiples of 1/64, whose sums are exact in every order of
+addition, and deviations, which are not, are rounded to three digits. The last line is one JSON object.
 """
 
 import argparse
@@ -38,6 +40,18 @@ CASES = {
     ),
     "median of 61 rows": f"median(v) OVER ({BY_TIME} ROWS BETWEEN 30 PRECEDING AND 30 FOLLOWING)",
 }
+LAYOUTS = {
+    "recorded": "region_local",
+    "declared": "region_local",
+    "clustered": "region_local",
+    "folders": "region_local",
+    "export": "region_local",
+    "stored": "region_local",
+    "days": "unordered_input",
+    "shuffled": "unordered_input",
+}
+#: Where the layout is found, or none is, these stand for all.
+FEW_CASES = ("lag", "locf", "moving average, 10 minutes")
 DECISIONS = """
     SELECT split_part(text, ':', 1) FROM merganser_explain(?) WHERE section = 'decision' AND item = 'ordered_windows'
 """
@@ -50,15 +64,54 @@ def open_session(folder: Path, args: argparse.Namespace) -> duckdb.DuckDBPyConne
         f"COPY ({series}) TO '{folder}/regions' "
         f"(FORMAT merganser_regions, PARTITION_BY (device), ORDER_BY (time), REGIONS {args.regions})"
     )
-    # other files with the same rows: nothing is recorded in them
-    (folder / "plain").mkdir()
-    for file in sorted((folder / "regions").glob("*.parquet")):
-        connection.execute(f"COPY (FROM '{file}') TO '{folder}/plain/{file.name}'")
-    connection.execute(f"CREATE VIEW declared AS FROM read_parquet('{folder}/plain/*.parquet')")
+    connection.execute(f"CREATE VIEW recorded AS FROM read_parquet('{folder}/regions/*.parquet')")
+    # the same rows where nothing is recorded
+    connection.execute("CREATE TEMP TABLE series AS FROM recorded ORDER BY device, time")
+    for kind in ("declared", "clustered", "export", "days", "shuffled"):
+        (folder / kind).mkdir()
+        write_files(connection, folder / kind, kind, args)
+        connection.execute(f"CREATE VIEW {kind} AS FROM read_parquet('{folder}/{kind}/*.parquet')")
+    write_folders(connection, folder / "folders", args)
+    connection.execute(
+        f"CREATE VIEW folders AS FROM read_parquet('{folder}/folders/*/*.parquet', hive_types_autocast = false)"
+    )
+    connection.execute(f"ATTACH '{folder}/stored.db' AS stored_database (ROW_GROUP_SIZE {row_group(args)})")
+    connection.execute("CREATE TABLE stored_database.readings AS FROM series")
+    connection.execute("CHECKPOINT stored_database")
+    connection.execute("CREATE VIEW stored AS FROM stored_database.readings")
+    connection.execute("DROP TABLE series")
     connection.execute("ALTER VIEW declared SET PARTITIONED BY (device)")
     connection.execute("ALTER VIEW declared SET SORTED BY (device, time)")
-    connection.execute(f"CREATE VIEW recorded AS FROM read_parquet('{folder}/regions/*.parquet')")
     return connection
+
+
+def row_group(args: argparse.Namespace) -> int:
+    """DuckDB's, and less only where there are few rows."""
+    return min(122880, args.rows // 64 // 2048 * 2048 or 2048)
+
+
+def write_files(connection: duckdb.DuckDBPyConnection, folder: Path, kind: str, args: argparse.Namespace) -> None:
+    """Files of whole devices; of as many rows each, wherever that cuts a device; of a slice of time; of anything."""
+    device = "regexp_extract(device, '[0-9]+')::INT"
+    place, order = {
+        "declared": (f"{device} * {args.regions} // {args.devices}", "device, time"),
+        "clustered": (f"{device} * {args.regions} // {args.devices}", "device, time"),
+        "export": (f"rowid * {args.regions} // ({args.rows} + 1000 * {args.regions})", "device, time"),
+        "days": ("(epoch(time) // 7200)::BIGINT % 1000", "time, device"),
+        "shuffled": (f"hash(device, time) % {args.regions}", "hash(time, device)"),
+    }[kind]
+    for (file,) in connection.execute(f"SELECT DISTINCT {place} FROM series").fetchall():
+        part = f"FROM series WHERE {place} = {file} ORDER BY {order}"
+        connection.execute(f"COPY ({part}) TO '{folder}/{file:03}.parquet' (ROW_GROUP_SIZE {row_group(args)})")
+
+
+def write_folders(connection: duckdb.DuckDBPyConnection, folder: Path, args: argparse.Namespace) -> None:
+    """A hundred folders, each of some devices."""
+    for region in range(100):
+        device = f"regexp_extract(device, '[0-9]+')::INT * 100 // {args.devices}"
+        (folder / f"plant={region}").mkdir(parents=True)
+        part = f"FROM series WHERE {device} = {region} ORDER BY device, time"
+        connection.execute(f"COPY ({part}) TO '{folder}/plant={region}/0.parquet'")
 
 
 def nanoseconds(connection: duckdb.DuckDBPyConnection, query: str, rows: int) -> float:
@@ -72,12 +125,14 @@ def switch(connection: duckdb.DuckDBPyConnection, on: bool) -> None:
 
 
 def measure(connection: duckdb.DuckDBPyConnection, source: str, window: str, args: argparse.Namespace) -> dict:
+    if source == "folders":
+        window = window.replace("PARTITION BY device", "PARTITION BY plant, device")
     rows = f"SELECT device, time, {window} AS r FROM {source}"
     query = f"SELECT max(device), max(time), sum(r) FROM ({rows})"
     checksum = f"SELECT count(*), bit_xor(hash(device, time, round(r, 3))) FROM ({rows})"
     switch(connection, on=True)
     decisions = [name for (name,) in connection.execute(DECISIONS, [query]).fetchall()]
-    assert decisions == ["region_local"], decisions
+    assert decisions == [LAYOUTS[source]], (source, decisions)
     sums, best = [], {}
     for on in (True, False):
         switch(connection, on)
@@ -97,6 +152,8 @@ def main() -> None:
     parser.add_argument("--regions", type=int, default=8)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--layouts", nargs="+", choices=list(LAYOUTS), default=list(LAYOUTS))
+    parser.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES))
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, open_session(Path(folder), args) as connection:
         connection.execute("SET merganser_ordered_windows_min_rows = 0")
@@ -104,8 +161,11 @@ def main() -> None:
         scan = "SELECT max(device), max(time), sum(v), sum(sparse) FROM recorded"
         floor = min(nanoseconds(connection, scan, args.rows) for _ in range(args.rounds))
         print(f"{'scan':38}{floor:8.1f} ns of CPU a row")
-        for source in ("recorded", "declared"):
-            for case, window in CASES.items():
+        for source in args.layouts:
+            for case in (
+                args.cases if source in ("recorded", "declared") else [case for case in args.cases if case in FEW_CASES]
+            ):
+                window = CASES[case]
                 result = measure(connection, source, window, args)
                 results[f"{case}, {source}"] = result
                 print(f"{case + ', ' + source:38}{result['ours']:8.1f}, DuckDB {result['duckdb']:8.1f}", flush=True)
