@@ -8,7 +8,7 @@ CPP       := $(shell find src test -name '*.cpp' -o -name '*.hpp')
 CONFIGURE := -DCMAKE_BUILD_TYPE=Release
 
 .PHONY: build venv demo bench test test-programs test-cpp test-python test-ray test-slow goldens \
-        lint format tidy wheel wheels sanitize sanitize-threads release clean
+        lint format tidy docs wheel wheels sanitize sanitize-threads release clean
 
 build: $(BUILD)/build.ninja $(BIN)/merganser
 	$(BIN)/ninja -C $(BUILD)
@@ -70,6 +70,15 @@ lint: $(BUILD)/build.ninja
 
 tidy: build
 	$(BIN)/python scripts/run_clang_tidy.py $(BUILD) src
+
+# The documentation as a site in build/site; fails where a link, a heading or a page of the contents is missing.
+docs: build/docs-venv/ready
+	build/docs-venv/bin/mkdocs build --strict --quiet
+
+build/docs-venv/ready: requirements-docs.txt
+	$(PYTHON) -m venv build/docs-venv
+	build/docs-venv/bin/python -m pip install --quiet --requirement requirements-docs.txt
+	touch $@
 
 # What `make build` compiled, as a wheel in build/wheels.
 wheels: build

@@ -6,6 +6,7 @@ an empty folder.
 """
 
 import re
+import runpy
 from pathlib import Path
 
 import duckdb
@@ -18,6 +19,7 @@ PAGES = [
 ]
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]
 INTERNAL_FUNCTIONS = {"merganser_take_secret"}
+WRITTEN = {"reference": ("write_reference.py", "reference"), "pictures": ("draw_windows.py", "pictures")}
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -87,6 +89,15 @@ def test_remedies_on_the_page_are_those_of_the_rule(connection):
     ).fetchall()
     assert len(known) > 15
     assert sorted((code, remedy.replace("`", "")) for code, remedy in rows) == sorted(known)
+
+
+@pytest.mark.parametrize("folder", WRITTEN)
+def test_written_pages_and_pictures_are_what_their_scripts_write(folder):
+    script, function = WRITTEN[folder]
+    written = runpy.run_path(str(ROOT / "scripts" / script))[function]()
+    kept = {path.name: path.read_text() for path in (ROOT / "docs" / folder).iterdir()}
+    assert kept.keys() == written.keys()
+    assert [name for name in written if written[name] != kept[name]] == [], f"run scripts/{script}"
 
 
 def test_rooms_use_only_rooms_above_them():
