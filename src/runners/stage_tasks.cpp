@@ -290,7 +290,7 @@ void StageTasks::AddBytes(const TaskRelation &relation, idx_t shares, vector<idx
 	auto count = placement.Count(shares);
 	vector<idx_t> own;
 	if (relation.scan) {
-		own.assign(count, relation.scan->Size() * relation.scan->width / count);
+		own = relation.scan->BytesOfShares(count);
 	} else if (relation.input.mode == ReadMode::CONSECUTIVE) {
 		own.assign(count, Sum(Bytes(relation.input)) / count);
 	} else {

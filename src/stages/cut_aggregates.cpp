@@ -8,6 +8,20 @@
 
 namespace merganser {
 
+namespace {
+
+//! How many rows of a group, by DuckDB's estimate, make exchanging partial states cheaper than anything else.
+const idx_t MANY_ROWS_OF_A_GROUP = 8;
+
+bool ReducesToFew(const LogicalOperator &op) {
+	auto &child = *op.children[0];
+	return TwoPhaseAggregate::IsPossible(op.Cast<LogicalAggregate>()) && op.has_estimated_cardinality &&
+	       child.has_estimated_cardinality &&
+	       op.estimated_cardinality < child.estimated_cardinality / MANY_ROWS_OF_A_GROUP;
+}
+
+} // namespace
+
 Partitioning StagePlanner::CutAggregate(Slot &op) {
 	auto &aggregate = op->Cast<LogicalAggregate>();
 	if (aggregate.grouping_sets.size() > 1 || !aggregate.grouping_functions.empty()) {
@@ -19,16 +33,21 @@ Partitioning StagePlanner::CutAggregate(Slot &op) {
 	}
 	auto outputs = op->GetColumnBindings();
 	auto groups = PlanColumns::Plain(aggregate.groups);
+	auto by_group = [&]() {
+		Partitioning kept {delivered.distribution, delivered.keys};
+		return kept.Renamed([&](const ColumnBinding &key) {
+			auto place = NumericCast<idx_t>(std::find(groups.begin(), groups.end(), key) - groups.begin());
+			return place < groups.size() ? optional<ColumnBinding>(outputs[place]) : optional<ColumnBinding>();
+		});
+	};
 	if (!groups.empty() && KeepsTogether(*op->children[0], delivered, groups)) {
-		Partitioning kept {delivered.distribution, {}};
-		for (auto &key : delivered.keys) {
-			auto place = std::find(groups.begin(), groups.end(), key) - groups.begin();
-			kept.keys.push_back(outputs[NumericCast<idx_t>(place)]);
-		}
-		return kept;
+		return by_group();
 	}
 	auto can_hash = PlanColumns::CanHash(aggregate.groups);
 	auto &child = *op->children[0];
+	if (!ReducesToFew(*op) && ReadInRanges(child, delivered, groups)) {
+		return by_group();
+	}
 	// Half as many groups as rows, or about as many, is what DuckDB estimates where it knows nothing of the groups.
 	auto reduces = aggregate.groups.empty() || !op->has_estimated_cardinality || !child.has_estimated_cardinality ||
 	               op->estimated_cardinality <= (child.estimated_cardinality + 1) / 2 ||
@@ -65,6 +84,9 @@ Partitioning StagePlanner::CutDistinct(Slot &op) {
 	auto columns = PlanColumns::Plain(targets);
 	if (delivered.IsOneTask() || (!columns.empty() && KeepsTogether(*op->children[0], delivered, columns))) {
 		return delivered;
+	}
+	if (ReadInRanges(*op->children[0], delivered, columns)) {
+		return PlanColumns::KeepAvailable(delivered, *op);
 	}
 	if (!PlanColumns::CanHash(targets)) {
 		Gather(op->children[0], delivered, "DISTINCT needs all rows in one task");

@@ -102,6 +102,10 @@ Partitioning StagePlanner::CutJoin(Slot &op) {
 		return KeepOrderOfLeftSide(op, left, right);
 	}
 	auto keys = EqualKeys(*op);
+	auto in_ranges = JoinInRanges(*op, left, right, keys.left, keys.right);
+	if (in_ranges) {
+		return std::move(*in_ranges);
+	}
 	auto can_hash = PlanColumns::CanHash(keys.left);
 	auto left_bytes = Bytes(*op->children[0]);
 	auto right_bytes = Bytes(*op->children[1]);

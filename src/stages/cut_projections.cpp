@@ -18,22 +18,18 @@ Partitioning StagePlanner::CutProjection(Slot &op) {
 		return delivered;
 	}
 	auto outputs = op->GetColumnBindings();
-	vector<ColumnBinding> keys;
-	for (auto &key : delivered.keys) {
+	auto hashed = delivered.distribution == Distribution::HASHED;
+	return delivered.Renamed([&](const ColumnBinding &key) {
 		for (idx_t i = 0; i < op->expressions.size(); i++) {
 			auto &expression = *op->expressions[i];
-			if (expression.GetExpressionClass() == ExpressionClass::BOUND_COLUMN_REF &&
-			    expression.Cast<BoundColumnRefExpression>().Binding() == key) {
-				keys.push_back(outputs[i]);
-				break;
+			// Equal values of another type may have another hash.
+			auto column = hashed ? PlanColumns::ColumnOf(expression) : PlanColumns::ColumnOfValue(expression);
+			if (column == key) {
+				return optional<ColumnBinding>(outputs[i]);
 			}
 		}
-	}
-	if (keys.size() != delivered.keys.size()) {
-		return delivered.WithoutColumns();
-	}
-	delivered.keys = std::move(keys);
-	return delivered;
+		return optional<ColumnBinding>();
+	});
 }
 
 } // namespace merganser

@@ -39,6 +39,9 @@ Partitioning StagePlanner::CutWindow(Slot &op) {
 	if (!columns.empty() && KeepsTogether(*op->children[0], delivered, columns)) {
 		return delivered;
 	}
+	if (ReadInRanges(*op->children[0], delivered, columns)) {
+		return delivered;
+	}
 	if (!PlanColumns::CanHash(common)) {
 		Gather(op->children[0], delivered, "a window without a common PARTITION BY needs all rows in one task");
 		return {};

@@ -2,7 +2,9 @@
 
 #include "duckdb/common/type_visitor.hpp"
 #include "duckdb/optimizer/column_binding_replacer.hpp"
+#include "duckdb/planner/expression/bound_cast_expression.hpp"
 #include "duckdb/planner/expression/bound_columnref_expression.hpp"
+#include "duckdb/planner/expression/bound_function_expression.hpp"
 
 namespace merganser {
 
@@ -60,6 +62,30 @@ vector<ColumnBinding> PlanColumns::Plain(const vector<unique_ptr<Expression>> &e
 	return result;
 }
 
+optional<ColumnBinding> PlanColumns::ColumnOf(const Expression &expression) {
+	if (expression.GetExpressionClass() == ExpressionClass::BOUND_COLUMN_REF) {
+		return expression.Cast<BoundColumnRefExpression>().Binding();
+	}
+	if (expression.GetExpressionClass() != ExpressionClass::BOUND_FUNCTION) {
+		return {};
+	}
+	auto &function = expression.Cast<BoundFunctionExpression>();
+	auto &name = function.Function().GetName().GetIdentifierName();
+	auto is_packing =
+	    StringUtil::StartsWith(name, "__internal_compress_") || StringUtil::StartsWith(name, "__internal_decompress_");
+	return is_packing ? ColumnOf(*function.GetChildren()[0]) : optional<ColumnBinding>();
+}
+
+optional<ColumnBinding> PlanColumns::ColumnOfValue(const Expression &expression) {
+	if (!BoundCastExpression::IsCast(expression)) {
+		return ColumnOf(expression);
+	}
+	auto &cast = expression.Cast<BoundFunctionExpression>();
+	auto keeps = !BoundCastExpression::IsTryCast(cast) && BoundCastExpression::TargetType(cast).IsIntegral() &&
+	             BoundCastExpression::SourceType(cast).IsIntegral();
+	return keeps ? ColumnOfValue(BoundCastExpression::Child(cast)) : optional<ColumnBinding>();
+}
+
 vector<unique_ptr<Expression>> PlanColumns::All(LogicalOperator &op) {
 	op.ResolveOperatorTypes();
 	vector<unique_ptr<Expression>> result;
@@ -76,12 +102,9 @@ bool PlanColumns::Contains(const vector<ColumnBinding> &bindings, const ColumnBi
 
 Partitioning PlanColumns::KeepAvailable(Partitioning delivered, LogicalOperator &op) {
 	auto bindings = op.GetColumnBindings();
-	for (auto &key : delivered.keys) {
-		if (!Contains(bindings, key)) {
-			return delivered.WithoutColumns();
-		}
-	}
-	return delivered;
+	return delivered.Renamed([&](const ColumnBinding &key) {
+		return Contains(bindings, key) ? optional<ColumnBinding>(key) : optional<ColumnBinding>();
+	});
 }
 
 } // namespace merganser

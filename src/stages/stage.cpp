@@ -1,5 +1,6 @@
 #include "stages/stage.hpp"
 
+#include "stages/key_ranges.hpp"
 #include "stages/slice_scan.hpp"
 
 #include "duckdb/parser/keyword_helper.hpp"
@@ -54,12 +55,24 @@ bool Partitioning::KeepsTogether(const vector<ColumnBinding> &columns) const {
 	if (keys.empty()) {
 		return IsOneTask();
 	}
+	auto is_there = [&](const ColumnBinding &key) {
+		return std::find(columns.begin(), columns.end(), key) != columns.end();
+	};
+	return distribution == Distribution::RANGED ? std::any_of(keys.begin(), keys.end(), is_there)
+	                                            : std::all_of(keys.begin(), keys.end(), is_there);
+}
+
+Partitioning Partitioning::Renamed(const std::function<optional<ColumnBinding>(const ColumnBinding &)> &name) const {
+	auto result = *this;
+	result.keys.clear();
 	for (auto &key : keys) {
-		if (std::find(columns.begin(), columns.end(), key) == columns.end()) {
-			return false;
+		auto renamed = name(key);
+		if (renamed) {
+			result.keys.push_back(*renamed);
 		}
 	}
-	return true;
+	auto are_enough = distribution == Distribution::RANGED ? !result.keys.empty() : result.keys.size() == keys.size();
+	return are_enough ? result : WithoutColumns();
 }
 
 Partitioning Partitioning::WithoutColumns() const {
@@ -134,7 +147,7 @@ vector<FileList> SlicedScan::Lists(const Shares &shares, idx_t of) const {
 	if (by_row_id) {
 		return result;
 	}
-	auto whole = Whole(Pieces(shares, of));
+	auto whole = ranged ? FilesOfRanges(shares) : Whole(Pieces(shares, of));
 	if (whole.size() > MOST_FILES) {
 		result.push_back({FilesVariable(name), std::move(whole)});
 	}
@@ -156,7 +169,36 @@ string SlicedScan::Select(const vector<Value> &slice) const {
 	                          Quoted(function), List(slice, FilesVariable(name)), Quoted(description), sampled);
 }
 
+vector<Value> SlicedScan::FilesOfRanges(const Shares &shares) const {
+	vector<Value> result;
+	for (auto file : ranged->Files(shares)) {
+		result.push_back(FileValue(files[file]));
+	}
+	if (result.empty()) {
+		result.push_back(FileValue(files[0]));
+	}
+	return result;
+}
+
+string SlicedScan::RangeSql(const Shares &shares) const {
+	return Select(FilesOfRanges(shares)) + " WHERE " + ranged->Ranges()->Condition(ranged->column, shares);
+}
+
+vector<idx_t> SlicedScan::BytesOfShares(idx_t count) const {
+	if (!ranged) {
+		return vector<idx_t>(count, Size() * width / count);
+	}
+	auto result = ranged->RowsOfShares(count);
+	for (auto &of_share : result) {
+		of_share *= width;
+	}
+	return result;
+}
+
 string SlicedScan::SliceSql(const Shares &shares, idx_t of) const {
+	if (ranged) {
+		return RangeSql(shares);
+	}
 	auto pieces = Pieces(shares, of);
 	auto whole = Whole(pieces);
 	vector<string> selects;
@@ -205,8 +247,9 @@ string Stage::PartitioningText() const {
 string Stage::InputsText() const {
 	vector<string> result;
 	for (auto &scan : scans) {
+		auto division = scan.ranged ? "ranges of " + scan.ranged->column : "slices";
 		result.push_back(scan.by_row_id ? "a table in slices"
-		                                : StringUtil::Format("%llu files in slices", scan.files.size()));
+		                                : StringUtil::Format("%llu files in %s", scan.files.size(), division));
 	}
 	for (auto &input : inputs) {
 		auto mode = input.mode == ReadMode::ALL           ? "all of "

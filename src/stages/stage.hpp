@@ -5,7 +5,7 @@
 //
 // A query in stages: every stage is a piece of DuckDB's optimised plan that ends at an exchange and begins at slices of
 // files and at the exchanges of other stages. A stage has one share or several; share i of n
-//   reads slice i of n of its sliced files,
+//   reads slice i of n of its sliced files, or what range i of a key has of them (key_ranges.hpp),
 //   reads partition i of n of an exchange in mode PARTITION, the i-th of n even pieces of all its rows, one behind the
 //   other, in mode CONSECUTIVE, all partitions of one in mode ALL.
 // Where the branches of UNION ALL follow each other, each has shares of its own: of 16, the first branch slices 0 to 7
@@ -19,11 +19,14 @@
 #include "file_version.hpp"
 #include "properties/repeatability.hpp"
 #include "properties/row_order.hpp"
+#include "stages/shares.hpp"
 
 #include "duckdb/parser/query_node.hpp"
 #include "duckdb/planner/logical_operator.hpp"
 
 namespace merganser {
+
+class RangedReading;
 
 //! How the rows of a piece of plan lie over the tasks that compute it.
 enum class Distribution : uint8_t {
@@ -34,12 +37,15 @@ enum class Distribution : uint8_t {
 	//! As SPLIT, and rows equal on the keys are in the same task, in whichever.
 	TOGETHER,
 	//! As SPLIT, and rows equal on the keys are in the task that their hash says.
-	HASHED
+	HASHED,
+	//! As SPLIT, and rows equal on one of the keys, on any of them, are in the task that has their range
+	//! (key_ranges.hpp); the scans below read these ranges.
+	RANGED
 };
 
 struct Partitioning {
 	Distribution distribution = Distribution::ONE_TASK;
-	//! Only for TOGETHER and HASHED: columns of the piece, in the order they are hashed.
+	//! Not for ONE_TASK and SPLIT: columns of the piece, in the order they are hashed.
 	vector<ColumnBinding> keys;
 	//! In which the rows come.
 	RowOrder order {};
@@ -51,21 +57,13 @@ struct Partitioning {
 	}
 	//! Whether rows that agree on all of `columns` are surely in one task.
 	bool KeepsTogether(const vector<ColumnBinding> &columns) const;
+	//! The same rows where `name` says what is left of a key, or nothing: of HASHED rows all keys must be left.
+	Partitioning Renamed(const std::function<optional<ColumnBinding>(const ColumnBinding &)> &name) const;
 	//! The same rows, of which no column is known any more.
 	Partitioning WithoutColumns() const;
 };
 
 enum class ReadMode : uint8_t { PARTITION, CONSECUTIVE, ALL };
-
-//! The shares first to last - 1 of a stage.
-struct Shares {
-	idx_t first;
-	idx_t last;
-
-	idx_t Count() const {
-		return last - first;
-	}
-};
 
 //! Where the shares of an input lie among those of the stage that reads it: they are all of these, or those of one
 //! branch of UNION ALL.
@@ -129,6 +127,8 @@ struct SlicedScan {
 	vector<File> files;
 	//! Every file is read by one task.
 	bool whole_files = false;
+	//! Not slices, but ranges of a key.
+	shared_ptr<const RangedReading> ranged;
 	bool rows_are_known = true;
 	//! Bytes of a row in the columns that are read, about; 1 where sizes are bytes.
 	idx_t width = 1;
@@ -152,6 +152,8 @@ struct SlicedScan {
 	vector<Piece> Pieces(const Shares &shares, idx_t of) const;
 	//! SELECT of these slices, `of` as many; contiguous rows, cut at row groups where there are enough of them.
 	string SliceSql(const Shares &shares, idx_t of) const;
+	//! Bytes that each of `count` shares reads, about.
+	vector<idx_t> BytesOfShares(idx_t count) const;
 	//! What that SELECT has in variables.
 	vector<FileList> Lists(const Shares &shares, idx_t of) const;
 	//! "*", and the virtual columns.
@@ -163,6 +165,8 @@ private:
 	Value FileValue(const File &file) const;
 	//! The files among them that are read whole.
 	vector<Value> Whole(const vector<Piece> &pieces) const;
+	vector<Value> FilesOfRanges(const Shares &shares) const;
+	string RangeSql(const Shares &shares) const;
 };
 
 //! Rows of the session's own process (tables, data frames), which the coordinator writes as an exchange file.

@@ -5,6 +5,7 @@
 #include "late_materialization/key_check.hpp"
 #include "stages/built_in_names.hpp"
 #include "stages/constant_arguments.hpp"
+#include "stages/key_ranges.hpp"
 #include "stages/logical_exchange.hpp"
 #include "stages/plan_copy.hpp"
 #include "stages/plan_columns.hpp"
@@ -22,6 +23,8 @@ StagePlanner::StagePlanner(ClientContext &context, Binder &binder)
       broadcast_bytes(Settings::BroadcastMaxBytes(context)), distribute_bytes(Settings::DistributeMinBytes(context)),
       send_bytes(Settings::SendMaxBytes(context)) {
 }
+
+StagePlanner::~StagePlanner() = default;
 
 unique_ptr<QueryStages> StagePlanner::Plan(unique_ptr<LogicalOperator> plan, string &reason,
                                            const vector<idx_t> &partition_by) {

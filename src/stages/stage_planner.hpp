@@ -11,6 +11,7 @@
 //   aggregate      partial states per task, hashed by the groups, combined; or the rows hashed by the groups
 //   join           the small side to all tasks, where its kind allows that; or both sides hashed by the equal keys
 //   DISTINCT, EXCEPT, INTERSECT, window   rows hashed by the keys
+//   join, aggregate, DISTINCT, window by a key in whose order the files lie      ranges of it, without an exchange
 //   top N, LIMIT   first N of each task, then of all
 //   shared CTE     a stage of its own, computed once
 //   ORDER BY       one range of the sort key for each task, by a sample; few rows in one task
@@ -39,12 +40,14 @@
 namespace merganser {
 
 class LogicalExchange;
-
 class LogicalJoinBackGuard;
+struct RowGroupKeys;
+struct ScanByKey;
 
 class StagePlanner {
 public:
 	StagePlanner(ClientContext &context, Binder &binder);
+	~StagePlanner();
 
 	//! Cuts `plan` into stages; `plan` is consumed. Returns none, with the reason, where it cannot run in several
 	//! tasks. A COPY with PARTITION_BY sees no order of rows but that of an ORDER BY; those that agree on its columns
@@ -80,11 +83,14 @@ private:
 		vector<LogicalType> sql_types;
 	};
 	unordered_map<idx_t, SharedStage> shared;
-	unordered_map<LogicalOperator *, SlicedScan> sliced;
+	unordered_map<const LogicalOperator *, SlicedScan> sliced;
+	//! What footers say, by table index and column.
+	map<std::pair<idx_t, idx_t>, vector<RowGroupKeys>> row_groups;
 	//! Joins of the stages being built that nothing above relies on to keep equal keys together.
 	unordered_map<LogicalOperator *, LateBroadcast> late_broadcasts;
 
 	using Slot = unique_ptr<LogicalOperator>;
+	using Keys = vector<unique_ptr<Expression>>;
 
 	//! Cuts what is below `op`, and tells how the rows of `op` lie and come.
 	Partitioning Cut(Slot &op);
@@ -102,6 +108,20 @@ private:
 	Partitioning CutTopN(Slot &op);
 	Partitioning CutLimit(Slot &op);
 	Partitioning CutJoin(Slot &op);
+	//! Those that would have to read ranges of `key` so that rows of `op` equal in it are in one task; none where they
+	//! cannot.
+	vector<ScanByKey> ScansByKey(LogicalOperator &op, const Partitioning &lies, const ColumnBinding &key);
+	void CollectScans(LogicalOperator &op, vector<reference<LogicalGet>> &scans);
+	//! Whether `op` may see its scans divided in another way.
+	bool MayDivideOtherwise(LogicalOperator &op);
+	const vector<RowGroupKeys> &RowGroupsOf(const LogicalGet &get, idx_t column);
+	//! Has all of them read the same ranges, where their row groups lie so that this pays.
+	bool DivideByKey(vector<ScanByKey> scans);
+	//! Has the tasks read ranges of one of `keys`, columns of `op`, where that pays; `delivered` says so then.
+	bool ReadInRanges(LogicalOperator &op, Partitioning &delivered, const vector<ColumnBinding> &keys);
+	//! The same for both sides of a join by one pair of its keys; how its rows lie then, or nothing.
+	optional<Partitioning> JoinInRanges(LogicalOperator &op, const Partitioning &left, const Partitioning &right,
+	                                    const Keys &left_keys, const Keys &right_keys);
 	Partitioning KeepOrderOfLeftSide(Slot &op, const Partitioning &left, const Partitioning &right);
 	Partitioning HashBothSides(Slot &op, const Partitioning &left, const Partitioning &right,
 	                           vector<unique_ptr<Expression>> left_keys, vector<unique_ptr<Expression>> right_keys);
@@ -128,7 +148,6 @@ private:
 	Partitioning CutSharedReference(Slot &op);
 	Partitioning CutNarrowRows(Slot &op);
 	Partitioning CutJoinBack(Slot &op);
-	using Keys = vector<unique_ptr<Expression>>;
 	void FetchIntoOneTask(const LogicalJoinBackGuard &guard, Slot &narrow, const Keys &narrow_keys, Slot &wide,
 	                      const Keys &wide_keys, const Partitioning &wide_lies);
 	void FetchIntoEachTask(const LogicalJoinBackGuard &guard, Slot &narrow, const Partitioning &narrow_lies,

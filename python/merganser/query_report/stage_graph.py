@@ -14,7 +14,7 @@ from merganser.query_report.document import Document
 from merganser.query_report.planned import Stage, sent_inputs
 from merganser.query_report.quantities import amount, seconds, shortened, size
 
-SLICES = re.compile(r"^(\d+) files? in slices$")
+FILES = re.compile(r"^(\d+) files? (in slices|in ranges of .*)$")
 EXCHANGE = re.compile(r"^(all of )?stage (\d+)$")
 
 NODE_WIDTH = 180
@@ -94,7 +94,7 @@ def add_stage(graph: Graph, document: Document, stage: Stage) -> None:
     elif taken:
         node.writes = ["not exchanged"]
     parts = stage.reads.split(", ") if stage.reads else []
-    add_files(graph, document, stage, sum(int(match[1]) for match in map(SLICES.match, parts) if match))
+    add_files(graph, document, stage, [(int(match[1]), match[2]) for match in map(FILES.match, parts) if match])
     for number in sent_inputs(stage):
         add_sent(graph, document, number, node.key)
     graph.nodes[node.key] = node
@@ -124,13 +124,16 @@ def exchange_edge(document: Document, source: int, stage: Stage, whole: bool) ->
     return edge
 
 
-def add_files(graph: Graph, document: Document, stage: Stage, files: int) -> None:
-    if files == 0:
+def add_files(graph: Graph, document: Document, stage: Stage, scans: list[tuple[int, str]]) -> None:
+    """`scans` are the files of each, and how the tasks divide them."""
+    if not scans:
         return
+    files = sum(count for count, _ in scans)
+    divisions = list(dict.fromkeys(division for _, division in scans))
     key = f"files{stage.number}"
     rows = scanned_rows(document, stage)
     graph.nodes[key] = Node(
-        key, "source", amount(files, "file"), ["in slices"], writes=[] if rows is None else [amount(rows, "row")]
+        key, "source", amount(files, "file"), divisions, writes=[] if rows is None else [amount(rows, "row")]
     )
     graph.edges.append(Edge(key, f"stage{stage.number}"))
 
