@@ -21,6 +21,10 @@ namespace {
 //! Of the scan with the fewest, for each range: those at the borders of ranges are read twice.
 const idx_t ROW_GROUPS_OF_A_RANGE = 2;
 
+//! How much larger the other side of a join must be for a side that may go to all tasks to go there: of a dimension
+//! often few rows are left, near each other in the key, and then few of the tasks would have all work.
+const idx_t TIMES_A_DIMENSION = 32;
+
 //! Operators whose rows lie as those of the scan below them do, whichever rows each share of it has.
 bool LeavesRowsWhereTheyAre(const LogicalOperator &op) {
 	switch (op.type) {
@@ -114,6 +118,18 @@ vector<shared_ptr<const KeyRanges>> PossibleRanges(const vector<ScanByKey> &scan
 		result.push_back(std::move(ranges));
 	}
 	return result;
+}
+
+idx_t SizeOf(const vector<ScanByKey> &scans) {
+	idx_t result = 0;
+	for (auto &scan : scans) {
+		result += scan.scan.get().Size();
+	}
+	return result;
+}
+
+bool IsDimension(idx_t left, idx_t right) {
+	return MinValue(left, right) <= MaxValue(left, right) / TIMES_A_DIMENSION;
 }
 
 //! The keys of a join that are together in a range: of a side that is not supplied with NULLs.
@@ -230,7 +246,8 @@ optional<Partitioning> StagePlanner::JoinInRanges(LogicalOperator &op, const Par
 		}
 		auto scans = ScansByKey(*op.children[0], left, *left_key);
 		auto of_right = scans.empty() ? vector<ScanByKey>() : ScansByKey(*op.children[1], right, *right_key);
-		if (of_right.empty()) {
+		if (of_right.empty() || (MinValue(Bytes(*op.children[0]), Bytes(*op.children[1])) <= broadcast_bytes &&
+		                         IsDimension(SizeOf(scans), SizeOf(of_right)))) {
 			continue;
 		}
 		scans.insert(scans.end(), of_right.begin(), of_right.end());

@@ -29,8 +29,8 @@ struct PlanColumns {
 	                                           const vector<ColumnBinding> &others);
 	//! The columns the expressions are, or none where one of them computes something.
 	static vector<ColumnBinding> Plain(const vector<unique_ptr<Expression>> &expressions);
-	//! The column an expression is, or packs into fewer bytes, or unpacks: DuckDB does that between operators, and SQL of
-	//! a plan shows nothing of it (CompressedMaterialization). Nothing where it computes something.
+	//! The column an expression is, or packs into fewer bytes, or unpacks: DuckDB does that between operators, and SQL
+	//! of a plan shows nothing of it (CompressedMaterialization). Nothing where it computes something.
 	static optional<ColumnBinding> ColumnOf(const Expression &expression);
 	//! The same, also where the column is cast from one type of integers to another: to values equal to its own, or an
 	//! error. DuckDB does that where statistics say that fewer bytes are enough.
