@@ -77,7 +77,7 @@ public:
 	const shared_ptr<const KeyRanges> &Ranges() const {
 		return ranges;
 	}
-	//! Rows that each of `count` shares reads, about: of a row group read for its NULLs alone, mostly the keys are read.
+	//! Rows that each of `count` shares reads, about: of a row group read for its NULLs alone, mostly the keys.
 	vector<idx_t> RowsOfShares(idx_t count) const;
 	//! Whether its row groups are read at most 1.5 times by `count` shares.
 	bool IsWorthwhile(idx_t count) const;
