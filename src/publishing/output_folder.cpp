@@ -52,9 +52,8 @@ bool Exchange(const fs::path &left, const fs::path &right) {
 bool HasFolders(const fs::path &folder) {
 	std::error_code error;
 	auto entries = fs::directory_iterator(folder, error);
-	return std::any_of(begin(entries), end(entries), [](const fs::directory_entry &entry) {
-		return entry.is_directory();
-	});
+	return std::any_of(begin(entries), end(entries),
+	                   [](const fs::directory_entry &entry) { return entry.is_directory(); });
 }
 
 //! Renames files and makes the folders they need; undoes it all unless Keep is called.
