@@ -101,6 +101,7 @@ import merganser, sys
 how, folder, rounds, rows = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 connection = merganser.connect(runner="local")
 connection.execute("SET merganser_distribute_min_bytes = 0; SET merganser_tasks = 6; SET merganser_task_bytes = 0")
+connection.execute("SET enable_progress_bar = false")  # it would stand among what is printed, on a busy machine
 connection.execute(f"CREATE TABLE t AS SELECT i % 97 AS k, i AS o FROM range({rows}) r(i)")
 options = {
     "regions": "FORMAT merganser_regions, PARTITION_BY k, ORDER_BY o, REGIONS 8",
