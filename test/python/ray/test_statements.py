@@ -201,7 +201,9 @@ def test_a_node_with_another_duckdb(session, monkeypatch):
         session.execute(QUERY).fetchall()
 
 
-SMALL_SIDE = "SELECT b.g, count(*), sum(a.i) FROM t a JOIN t b ON a.i = b.i WHERE b.i::VARCHAR LIKE '9_9_' GROUP BY b.g"
+SMALL_SIDE = (
+    "SELECT b.g, count(*), sum(a.i) FROM t a JOIN t b ON a.i + 1 = b.i + 1 WHERE b.i::VARCHAR LIKE '9_9_' GROUP BY b.g"
+)
 
 
 def decisions() -> list[tuple]:
