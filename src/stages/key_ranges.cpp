@@ -64,8 +64,7 @@ void RangedReading::Divide(shared_ptr<const KeyRanges> ranges_p) {
 	ranges = std::move(ranges_p);
 	shares_of_keys.clear();
 	for (auto &keys : row_groups) {
-		shares_of_keys.push_back(keys.lowest.IsNull() ? Shares {0, ranges->Count()}
-		                                              : ranges->Of(keys.lowest, keys.highest));
+		shares_of_keys.push_back(keys.AreKnown() ? ranges->Of(keys.lowest, keys.highest) : Shares {0, ranges->Count()});
 	}
 }
 

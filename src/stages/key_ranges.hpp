@@ -13,11 +13,11 @@
 //   SELECT * FROM merganser_slice('read_parquet', [<files>], ...) WHERE o_orderkey >= 750000 AND o_orderkey < 1500000
 // DuckDB reads the row groups that may have such rows. Row groups at the borders are read by two shares.
 //
-// Sound because the conditions alone say whose a row is: a key is in exactly one range, the first range takes NULLs,
-// and equal keys of two inputs are in the same range as both are compared with the same borders, in the same type.
-// What footers say decides which files are not opened, as it does in DuckDB's own scans: only of numbers stored as
-// integers (of dates, times, decimals too), and where a file says nothing all shares open it. Whether ranges pay is
-// decided by what footers say (IsWorthwhile); if they mislead, tasks read more than they need, and the same rows.
+// Sound because the conditions say whose a row is: a key is in exactly one range, the first range takes NULLs, and
+// equal keys of two inputs are in the same range as both are compared with the same borders, in the same type. Which
+// files and row groups may have rows of a range is what footers say, on which DuckDB relies in every scan with a
+// condition: only of numbers stored as integers (of dates, times, decimals too), and what a footer says nothing of is
+// read by all shares. Whether ranges pay is found by the footers as well (IsWorthwhile).
 //===----------------------------------------------------------------------===//
 
 #pragma once
@@ -60,6 +60,10 @@ struct RowGroupKeys {
 	Value highest;
 	//! `rows` where it does not say.
 	idx_t nulls;
+
+	bool AreKnown() const {
+		return !lowest.IsNull() && !highest.IsNull() && lowest <= highest;
+	}
 };
 
 //! How the shares of a stage read a scan by ranges of one of its columns.
